@@ -1,0 +1,133 @@
+"""The few operations that differ between NumPy, other Array API libraries and SciPy sparse matrices.
+
+Everything that touches data rows goes through these functions, so that the algebra in
+:mod:`jointdr.moments` and :mod:`jointdr.proxy` is written once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, device, is_array_api_obj, is_cupy_array, is_numpy_array, is_torch_array
+from scipy import sparse
+
+Array = Any
+"""A NumPy array, an array of any Array API library, or (for views) a SciPy sparse matrix."""
+
+
+def is_sparse(X: Array) -> bool:
+    """Whether X is a SciPy sparse matrix or array."""
+    return bool(sparse.issparse(X))
+
+
+def is_foreign(X: Array) -> bool:
+    """Whether X is an Array API array of another library than NumPy (torch, cupy, ...)."""
+    return not is_sparse(X) and is_array_api_obj(X) and not is_numpy_array(X)
+
+
+def namespace(*arrays: Array) -> Any:
+    """The Array API namespace of the dense arrays; NumPy's if all of them are sparse."""
+    dense = [X for X in arrays if not is_sparse(X)]
+    if not dense:
+        return array_namespace(np.empty(0))
+    xp = array_namespace(*dense)
+    if len(dense) < len(arrays) and is_foreign(dense[0]):
+        raise TypeError(
+            f"SciPy sparse views cannot be mixed with {type(dense[0]).__module__} arrays. "
+            "Give all views as NumPy arrays or SciPy sparse matrices, or all on one device."
+        )
+    return xp
+
+
+def like(X: Array, reference: Array, dtype: Any = None) -> Array:
+    """X as an array of the library, on the device and (unless given) with the dtype of `reference`."""
+    if is_sparse(reference):
+        return np.asarray(X, dtype=dtype or reference.dtype)
+    xp = array_namespace(reference)
+    dtype = dtype or reference.dtype
+    if is_array_api_obj(X) and array_namespace(X) is xp:
+        return xp.astype(xp.asarray(X, device=device(reference)), dtype, copy=False)
+    return xp.asarray(X, dtype=dtype, device=device(reference))
+
+
+def to_numpy(X: Array) -> Array:
+    """X as a NumPy array on the host; sparse matrices are left as they are."""
+    if is_sparse(X) or isinstance(X, np.ndarray):
+        return X
+    if is_torch_array(X):
+        X = X.detach().cpu()
+    elif is_cupy_array(X):
+        X = X.get()
+    try:
+        return np.asarray(X)
+    except (TypeError, RuntimeError):
+        return np.from_dlpack(X)
+
+
+def float_dtype(*views: Array) -> Any:
+    """The dtype in which products of these views run: float32 if all are float32 or smaller floats, else float64."""
+    xp = namespace(*views)
+    single = all(str(X.dtype).rsplit(".", 1)[-1] in ("float32", "float16", "bfloat16") for X in views)
+    return xp.float32 if single else xp.float64
+
+
+def as_float(X: Array, dtype: Any) -> Array:
+    """X in a floating dtype, copied only if it has another one."""
+    if is_sparse(X):
+        return X.astype(dtype, copy=False)
+    return array_namespace(X).astype(X, dtype, copy=False)
+
+
+class Scratch:
+    """NumPy buffers that are used again for block after block: fresh memory costs more than the arithmetic on it."""
+
+    def __init__(self) -> None:
+        self._held: dict[Any, Array] = {}
+
+    def like(self, X: Array, key: Any) -> Array | None:
+        """A buffer with X's shape and dtype, or None where X is no NumPy array."""
+        if not isinstance(X, np.ndarray):
+            return None
+        held = self._held.get(key)
+        if held is None or held.dtype != X.dtype or held.shape[1:] != X.shape[1:] or len(held) < len(X):
+            held = self._held[key] = np.empty(X.shape, dtype=X.dtype)
+        return held[: len(X)]
+
+
+def shifted(X: Array, c: Array, out: Array | None = None) -> Array:
+    """Every row of a dense X minus c."""
+    return X - c if out is None else np.subtract(X, c, out=out)
+
+
+def scale_rows(X: Array, factor: Array, out: Array | None = None) -> Array:
+    """Row i of X times factor[i]."""
+    if is_sparse(X):
+        return (sparse.diags_array(factor) @ X).tocsr()
+    return X * factor[:, None] if out is None else np.multiply(X, factor[:, None], out=out)
+
+
+def inner(X: Array, Y: Array) -> Array:
+    """XᵀY as a dense array. For X is Y, BLAS computes one triangle only."""
+    product = X.T @ Y
+    return product.toarray() if is_sparse(product) else product
+
+
+def dense_product(X: Array, S: Array) -> Array:
+    """X S as a dense array; S may be sparse too (a CountSketch)."""
+    product = X @ S
+    return product.toarray() if is_sparse(product) else product
+
+
+def sum_of_squares(X: Array) -> Array:
+    """The column sums of the squared entries."""
+    if is_sparse(X):
+        return np.asarray(X.multiply(X).sum(axis=0)).ravel()
+    if isinstance(X, np.ndarray):
+        return np.einsum("ij,ij->j", X, X)  # no temporary of the size of X
+    return array_namespace(X).sum(X * X, axis=0)
+
+
+def column_means(X: Array) -> Array:
+    """The column means of a dense block."""
+    return array_namespace(X).mean(X, axis=0)

@@ -1,0 +1,195 @@
+"""The paper's synthetic models: features a and b, and a response that depends on Uᵀa and Vᵀb alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from jointdr.arrays import Array
+from jointdr.views import Views
+
+Link = Literal["bilinear", "rbf", "logistic", "even"]
+Features = Literal["gaussian", "uniform", "poisson", "binary"]
+
+CHUNK = 1024
+"""Rows are drawn in chunks of this size, each from its own stream, so that data does not depend on block sizes."""
+
+
+class Sample(NamedTuple):
+    """Data and the truth behind it: the views, the response, and the embeddings (U, V)."""
+
+    X: Views
+    y: Array
+    truth: tuple[Array, Array]
+
+
+@dataclass(frozen=True)
+class SyntheticModel:
+    """A separable embedding model (a, b) → (Uᵀa, Vᵀb) → y, section 2 of the paper.
+
+    Parameters
+    ----------
+    link : {"bilinear", "rbf", "logistic", "even"}
+        The mean of y: aᵀUVᵀb; exp(−‖Uᵀa − Vᵀb‖²/σ²); 1/(1 + exp(−aᵀUVᵀb − t)); Σ_j (Uᵀa)_j² (Vᵀb)_j².
+        With the RBF and logistic links y is drawn as 0 or 1 with that mean.
+    n_features : int or pair of ints
+        n₁ and n₂.
+    n_components : int
+        r. U and V have orthonormal columns.
+    n_informative : int, pair of ints or None
+        s₁ and s₂: how many rows of U and V are not zero (at random places); None for all.
+    features : {"gaussian", "uniform", "poisson", "binary"}
+        N(0, 1); uniform on [−√3, √3]; Poisson(4), shifted and scaled to mean 0 and variance 1; 0/1 with mean
+        `probability`.
+    correlation : float
+        Elementwise correlation between a and b.
+    noise : float
+        Standard deviation of the Gaussian noise, for the bilinear and even links.
+    sigma, offset, probability : float
+        σ of the RBF link, t of the logistic link, mean of the 0/1 features.
+    """
+
+    link: Link = "bilinear"
+    n_features: int | tuple[int, int] = 100
+    n_components: int = 5
+    n_informative: int | tuple[int, int] | None = None
+    features: Features = "gaussian"
+    correlation: float = 0.0
+    noise: float = 1.0
+    sigma: float = 1.0
+    offset: float = 0.0
+    probability: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.link not in _LINKS:
+            raise ValueError(f"link={self.link!r} is not understood; choose from {sorted(_LINKS)}.")
+        if self.features not in ("gaussian", "uniform", "poisson", "binary"):
+            raise ValueError(f"features={self.features!r} is not understood; see SyntheticModel.")
+        for n, s in zip(self.shape, self.informative, strict=True):
+            if not 1 <= self.n_components <= s <= n:
+                raise ValueError(
+                    f"need 1 <= n_components <= n_informative <= n_features, got {self.n_components}, {s}, {n}."
+                )
+        if not -1 < self.correlation < 1:
+            raise ValueError(f"correlation must lie between -1 and 1, got {self.correlation}.")
+        if self.correlation and (self.shape[0] != self.shape[1] or self.features != "gaussian"):
+            raise ValueError("correlation needs Gaussian features and n_1 = n_2.")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n₁, n₂)."""
+        return _pair(self.n_features)
+
+    @property
+    def informative(self) -> tuple[int, int]:
+        """(s₁, s₂)."""
+        return self.shape if self.n_informative is None else _pair(self.n_informative)
+
+    def truth(self, random_state: int = 0) -> tuple[Array, Array]:
+        """The embeddings (U, V) that belong to a seed."""
+        rng = np.random.default_rng([random_state, 0])
+        result = []
+        for n, s in zip(self.shape, self.informative, strict=True):
+            U = np.zeros((n, self.n_components))
+            rows = np.sort(rng.choice(n, s, replace=False))
+            U[rows] = np.linalg.qr(rng.standard_normal((s, self.n_components)))[0]
+            result.append(U)
+        return result[0], result[1]
+
+    def sample(self, n_samples: int, random_state: int = 0, dtype: Any = np.float64) -> Sample:
+        """All rows at once."""
+        A, B = (np.empty((n_samples, n), dtype=dtype) for n in self.shape)
+        y = np.empty(n_samples)
+        start = 0
+        for (a, b), part in self.blocks(n_samples, CHUNK, random_state, dtype):
+            at = slice(start, start + len(part))
+            A[at], B[at], y[at] = a, b, part
+            start += len(part)
+        return Sample(Views(A, B), y, self.truth(random_state))
+
+    def blocks(
+        self, n_samples: int, block_rows: int, random_state: int = 0, dtype: Any = np.float64
+    ) -> Iterator[tuple[tuple[Array, Array], Array]]:
+        """The same rows in blocks of any size, as ((a, b), y), without ever holding all of them."""
+        U, V = self.truth(random_state)
+        waiting: tuple[Array, ...] | None = None
+        for c in range(-(-n_samples // CHUNK)):
+            size = min(CHUNK, n_samples - c * CHUNK)
+            chunk = tuple(part[:size] for part in self._chunk(np.random.default_rng([random_state, 1 + c]), U, V, dtype))
+            if waiting is not None:
+                chunk = tuple(np.concatenate(parts) for parts in zip(waiting, chunk, strict=True))
+            A, B, y = chunk
+            last = (c + 1) * CHUNK >= n_samples
+            end = len(y) if last else len(y) - len(y) % block_rows
+            for start in range(0, end, block_rows):
+                at = slice(start, min(start + block_rows, end))
+                yield (A[at], B[at]), y[at]
+            waiting = (A[end:], B[end:], y[end:])
+
+    def _chunk(self, rng: np.random.Generator, U: Array, V: Array, dtype: Any) -> tuple[Array, Array, Array]:
+        A, B = (self._features(rng, n, dtype) for n in self.shape)
+        if self.correlation:
+            B = np.asarray(self.correlation * A + np.sqrt(1 - self.correlation**2) * B, dtype=dtype)
+        mean = _LINKS[self.link](self, A @ U, B @ V)
+        if self.link in ("rbf", "logistic"):
+            return A, B, (rng.random(CHUNK) < mean).astype(float)
+        return A, B, mean + self.noise * rng.standard_normal(CHUNK)
+
+    def _features(self, rng: np.random.Generator, n: int, dtype: Any) -> Array:
+        size = (CHUNK, n)
+        if self.features == "gaussian":
+            return rng.standard_normal(size, dtype=dtype)
+        if self.features == "uniform":
+            return rng.uniform(-np.sqrt(3), np.sqrt(3), size).astype(dtype)
+        if self.features == "poisson":
+            return ((rng.poisson(4.0, size) - 4.0) / 2.0).astype(dtype)
+        return (rng.random(size) < self.probability).astype(dtype)
+
+
+_LINKS: dict[str, Callable[[SyntheticModel, Array, Array], Array]] = {
+    "bilinear": lambda model, p, q: np.sum(p * q, axis=1),
+    "rbf": lambda model, p, q: np.exp(-np.sum((p - q) ** 2, axis=1) / model.sigma**2),
+    "logistic": lambda model, p, q: expit(np.sum(p * q, axis=1) + model.offset),
+    "even": lambda model, p, q: np.sum(p**2 * q**2, axis=1),
+}
+
+
+def make_bilinear(n_samples: int = 1000, n_features: Any = 100, n_components: int = 5, *, random_state: int = 0, **options: Any) -> Sample:
+    """The paper's bilinear model, y = aᵀUVᵀb + N(0, 1); options as in `SyntheticModel`.
+
+    Examples
+    --------
+    >>> from jointdr.datasets import make_bilinear
+    >>> X, y, (U, V) = make_bilinear(1000, n_features=(20, 30), n_components=2, random_state=0)
+    >>> X
+    Views(a: 1000 × 20, b: 1000 × 30)
+    """
+    return SyntheticModel("bilinear", n_features, n_components, **options).sample(n_samples, random_state)
+
+
+def make_rbf(n_samples: int = 1000, n_features: Any = 10, n_components: int = 2, *, random_state: int = 0, **options: Any) -> Sample:
+    """The paper's RBF model, y ~ Ber(exp(−‖Uᵀa − Vᵀb‖²/σ²)); options as in `SyntheticModel`."""
+    return SyntheticModel("rbf", n_features, n_components, **options).sample(n_samples, random_state)
+
+
+def make_logistic(n_samples: int = 1000, n_features: Any = 50, n_components: int = 3, *, random_state: int = 0, **options: Any) -> Sample:
+    """The bilinear logistic model, y ~ Ber(1/(1 + exp(−aᵀUVᵀb − t))); options as in `SyntheticModel`."""
+    return SyntheticModel("logistic", n_features, n_components, **options).sample(n_samples, random_state)
+
+
+def make_odd(n_samples: int = 1000, n_features: Any = 10, n_components: int = 3, *, random_state: int = 0, **options: Any) -> Sample:
+    """The odd link of the supplement, y = Σ_j (Uᵀa)_j (Vᵀb)_j without noise: JDR succeeds, pHd fails."""
+    return SyntheticModel("bilinear", n_features, n_components, **{"noise": 0.0, **options}).sample(n_samples, random_state)
+
+
+def make_even(n_samples: int = 1000, n_features: Any = 10, n_components: int = 3, *, random_state: int = 0, **options: Any) -> Sample:
+    """The even link of the supplement, y = Σ_j (Uᵀa)_j² (Vᵀb)_j² without noise: JDR fails, pHd succeeds."""
+    return SyntheticModel("even", n_features, n_components, **{"noise": 0.0, **options}).sample(n_samples, random_state)
+
+
+def _pair(n: int | tuple[int, int]) -> tuple[int, int]:
+    return (int(n), int(n)) if np.ndim(n) == 0 else (int(n[0]), int(n[1]))  # type: ignore[arg-type, index]

@@ -1,0 +1,536 @@
+"""Moments: the small mergeable summary of (a, b, ..., y) that every method here is a function of.
+
+A `Moments` holds sums of products of deviations from a *centre* that lies near the mean, together
+with the first-order sums about that centre. Three operations then need one formula, the translation
+of the centre (`Moments.about`): merging two moments (translate both to the joint mean, add), centring
+(translate by the remaining mean) and rebuilding raw moments (translate to zero). Because the
+first-order sums are kept, the mean is never rounded to the precision of its own size, and merging
+one row at a time is as accurate as one large block, however large the means are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import combinations
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+
+from jointdr.arrays import (
+    Array,
+    Scratch,
+    as_float,
+    column_means,
+    float_dtype,
+    inner,
+    is_sparse,
+    like,
+    namespace,
+    scale_rows,
+    shifted,
+    sum_of_squares,
+    to_numpy,
+)
+
+Covariance = Literal["full", "diagonal"] | None
+BLOCKS = ("cross", "within", "means")
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Which moments are computed.
+
+    Parameters
+    ----------
+    blocks : collection of {"cross", "within", "means"}
+        ``"cross"``: T_ayb for every pair of views; ``"within"``: T_aya of every view; ``"means"``: C_ay
+        of every view, which the other two imply. Empty: the response is not looked at.
+    covariance : {"full", "diagonal", None} or one of them per view
+        How much of Σ_a is kept. ``"within"`` needs ``"full"``.
+    cross_covariance : bool
+        Whether C_ab is kept for every pair of views. It is one more product of the size of T_ayb, and it
+        is what lets moments be merged or translated whose responses have different centres.
+    """
+
+    blocks: frozenset[str] = frozenset({"cross"})
+    covariance: tuple[Covariance, ...] = ("full", "full")
+    cross_covariance: bool = True
+
+    @staticmethod
+    def of(
+        n_views: int,
+        blocks: Iterable[str] = ("cross",),
+        covariance: Covariance | Sequence[Covariance] = "full",
+        cross_covariance: bool = True,
+    ) -> Keep:
+        """Check the three choices and spread a single covariance over the views."""
+        chosen = frozenset((blocks,) if isinstance(blocks, str) else blocks)
+        if not chosen <= set(BLOCKS):
+            raise ValueError(f"blocks={sorted(chosen)} is not understood; choose from {list(BLOCKS)}.")
+        per_view = (covariance,) * n_views if covariance is None or isinstance(covariance, str) else tuple(covariance)
+        if len(per_view) != n_views or any(c not in ("full", "diagonal", None) for c in per_view):
+            raise ValueError(
+                f"covariance={covariance!r} is not understood for {n_views} views; give 'full', 'diagonal' or None, "
+                "or one of them per view."
+            )
+        if "within" in chosen and any(c != "full" for c in per_view):
+            raise ValueError("blocks with 'within' need covariance='full': merging T_aya takes C_aa.")
+        return Keep(chosen, per_view, cross_covariance and n_views > 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Moments of K views and a response with q components, about a centre, as sums over rows.
+
+    Build them with `of_block` (or `zero`), join them with `merge` or ``+``; read them through the methods
+    below, which give the paper's normalized central quantities. Merging is associative and commutative up
+    to rounding, with `zero` as its neutral element.
+
+    Attributes
+    ----------
+    n_samples : int
+        Number of rows seen.
+    weight, weight_squared : float
+        Σ w and Σ w².
+    n_features : tuple of int
+        Number of features of each view.
+    means : tuple of arrays
+        The weighted mean of each view.
+    y_mean : array of shape (q,)
+        The weighted mean of the response.
+    """
+
+    n_samples: int
+    weight: float
+    weight_squared: float
+    keep: Keep
+    eps: float
+    centers: tuple[Array, ...]
+    y_center: Array
+    sums: tuple[Array, ...]
+    y_sum: Array
+    scatters: tuple[Array | None, ...]
+    y_scatters: tuple[Array, ...]
+    y_scatter: Array
+    cross_scatters: Mapping[tuple[int, int], Array] = field(default_factory=dict)
+    thirds: Mapping[tuple[int, int], Array] = field(default_factory=dict)
+
+    # ---------------------------------------------------------------- construction
+
+    @classmethod
+    def zero(
+        cls,
+        n_features: Sequence[int],
+        *,
+        n_responses: int = 1,
+        blocks: Iterable[str] = ("cross",),
+        covariance: Covariance | Sequence[Covariance] = "full",
+        cross_covariance: bool = True,
+    ) -> Moments:
+        """The moments of no rows: the neutral element of `merge`."""
+        keep = Keep.of(len(n_features), blocks, covariance, cross_covariance)
+        views = [np.zeros((0, n)) for n in n_features]
+        Y = np.zeros((0, n_responses if keep.blocks else 0))
+        return cls._of_floats(views, Y, None, keep, np.float64, None, None, Scratch())
+
+    @classmethod
+    def of_block(
+        cls,
+        views: Sequence[Array],
+        y: Array | None = None,
+        weight: Array | None = None,
+        *,
+        blocks: Iterable[str] = ("cross",),
+        covariance: Covariance | Sequence[Covariance] = "full",
+        cross_covariance: bool = True,
+        center: Sequence[Array] | Literal[0] | None = None,
+        y_center: Array | None = None,
+        scratch: Scratch | None = None,
+    ) -> Moments:
+        """The moments of one block of rows.
+
+        Parameters
+        ----------
+        views : sequence of (rows, n_k) arrays
+            Dense arrays of one Array API library, or SciPy CSR matrices, which are never densified. Products
+            run in float32 if all views are float32 and in float64 otherwise; results are float64.
+        y : (rows,) or (rows, q) array, optional
+            The response. Only needed if `blocks` is not empty.
+        weight : (rows,) array, optional
+            Non-negative sample weights.
+        blocks, covariance, cross_covariance
+            What to compute, see `Keep`.
+        center : None, 0 or one vector per view
+            The point about which sums are taken: by default the block's own mean (0 for sparse views), 0
+            for raw sums.
+        y_center : scalar or (q,) array, optional
+            The same for the response. Blocks that share it can be merged without `cross_covariance`.
+        scratch : Scratch, optional
+            Buffers to use again from block to block.
+
+        Notes
+        -----
+        Steps 1.1, 1.2 and 2.1 of Algorithm 1 on a block. Cost O(rows · n²) for each matrix that is kept.
+        """
+        keep = Keep.of(len(views), blocks, covariance, cross_covariance)
+        xp = namespace(*views)
+        rows = views[0].shape[0]
+        if any(X.shape[0] != rows for X in views):
+            raise ValueError(f"views have different numbers of rows: {[X.shape[0] for X in views]}.")
+        dtype = float_dtype(*views)
+        if keep.blocks:
+            if y is None:
+                raise ValueError(f"blocks={sorted(keep.blocks)} need the response y.")
+            Y = like(y, views[0], dtype=xp.float64)
+            Y = Y[:, None] if Y.ndim == 1 else Y
+        else:
+            Y = like(np.zeros((rows, 0)), views[0], dtype=xp.float64)
+        if Y.shape[0] != rows:
+            raise ValueError(f"y has {Y.shape[0]} rows but the views have {rows}.")
+        w = None if weight is None else like(weight, views[0], dtype=xp.float64)
+        if w is not None and w.shape != (rows,):
+            raise ValueError(f"weight has shape {tuple(w.shape)} but the views have {rows} rows.")
+        floats = [as_float(X, dtype) for X in views]
+        return cls._of_floats(floats, Y, w, keep, dtype, center, y_center, scratch or Scratch())
+
+    @classmethod
+    def _of_floats(
+        cls,
+        views: Sequence[Array],
+        Y: Array,
+        w: Array | None,
+        keep: Keep,
+        dtype: Any,
+        center: Any,
+        y_center: Any,
+        scratch: Scratch,
+    ) -> Moments:
+        xp = namespace(*views)
+        rows, q = Y.shape
+        total = float(rows) if w is None else float(xp.sum(w))
+        if y_center is None:
+            w_mean = Y if w is None else Y * w[:, None]
+            y_center = xp.sum(w_mean, axis=0) / (total or 1.0)
+        y_center = xp.reshape(like(y_center, Y), (-1,))
+        Y = Y - y_center
+        # A weight is a row scaled by its square root, once the row is centred; the constant 1 is a column too.
+        root = xp.ones_like(Y[:, :1]) if q else like(np.ones((rows, 1)), Y)
+        if w is not None:
+            root = root * xp.sqrt(w)[:, None]
+        left = as_float(xp.concat([root, root * Y], axis=1), dtype)
+        y_factors = as_float(Y, dtype)
+
+        centers, centred, targets = [], [], []
+        for k, X in enumerate(views):
+            target = None if center is None or isinstance(center, int) else like(center[k], Y)
+            if is_sparse(X) or isinstance(center, int):
+                c = xp.zeros_like(like(np.zeros(X.shape[1]), Y))
+            else:
+                c = (column_means(X) if rows else like(np.zeros(X.shape[1]), X)) if target is None else like(target, X)
+                X = shifted(X, c, out=scratch.like(X, k))
+                c = as_float(c, xp.float64)
+            centers.append(c)
+            targets.append(c if target is None else target)
+            centred.append(X if w is None else scale_rows(X, left[:, 0]))
+
+        def product(X: Array, Z: Array) -> Array:
+            return as_float(inner(X, Z), xp.float64)
+
+        first = [product(X, left) for X in centred]
+        scatters: list[Array | None] = []
+        for X, kind in zip(centred, keep.covariance, strict=True):
+            if kind is None:
+                scatters.append(None)
+            else:
+                scatters.append(product(X, X) if kind == "full" else as_float(sum_of_squares(X), xp.float64))
+        cross: dict[tuple[int, int], Array] = {}
+        thirds: dict[tuple[int, int], Array] = {}
+        pairs = list(combinations(range(len(views)), 2))
+        if keep.cross_covariance:
+            cross = {(j, k): product(centred[j], centred[k]) for j, k in pairs}
+        wanted = (pairs if "cross" in keep.blocks else []) + (
+            [(k, k) for k in range(len(views))] if "within" in keep.blocks else []
+        )
+        for j in sorted({j for j, _ in wanted}):
+            for i in range(q):
+                weighted = scale_rows(centred[j], y_factors[:, i], out=scratch.like(centred[j], "weighted"))
+                for k in (k for jj, k in wanted if jj == j):
+                    T = product(weighted, centred[k])[None, ...]
+                    thirds[j, k] = T if i == 0 else xp.concat([thirds[j, k], T], axis=0)
+        moments = cls(
+            n_samples=rows,
+            weight=total,
+            weight_squared=total if w is None else float(xp.sum(w * w)),
+            keep=keep,
+            eps=float(xp.finfo(dtype).eps),
+            centers=tuple(centers),
+            y_center=y_center,
+            sums=tuple(G[:, 0] for G in first),
+            y_sum=xp.sum(root * root * Y, axis=0),
+            scatters=tuple(scatters),
+            y_scatters=tuple(G[:, 1:] for G in first),
+            y_scatter=(root * Y).T @ (root * Y),
+            cross_scatters=MappingProxyType(cross),
+            thirds=MappingProxyType(thirds),
+        )
+        return moments.about(targets) if any(c is not t for c, t in zip(centers, targets, strict=True)) else moments
+
+    # ---------------------------------------------------------------- algebra
+
+    def about(self, center: Sequence[Array] | Literal[0] | None = None, y_center: Array | None = None) -> Moments:
+        """The same moments about another point; 0 gives raw sums, None leaves a centre where it is."""
+        xp = namespace(*self.centers)
+        if center is None:
+            center = self.centers
+        elif isinstance(center, int):
+            center = [xp.zeros_like(c) for c in self.centers]
+        center = [like(c, old) for c, old in zip(center, self.centers, strict=True)]
+        if y_center is None:
+            y_center = self.y_center
+        y_center = xp.zeros_like(self.y_center) + like(y_center, self.y_center)
+        shifted = self._translated([c - new for c, new in zip(self.centers, center, strict=True)], self.y_center - y_center)
+        return replace(shifted, centers=tuple(center), y_center=y_center)
+
+    def central(self) -> Moments:
+        """The same moments about their own mean."""
+        if not self.weight:
+            return self
+        shifted = self._translated([-s / self.weight for s in self.sums], -self.y_sum / self.weight)
+        xp = namespace(*self.centers)
+        return replace(
+            shifted,
+            centers=self.means,
+            y_center=self.y_mean,
+            sums=tuple(xp.zeros_like(s) for s in self.sums),
+            y_sum=xp.zeros_like(self.y_sum),
+        )
+
+    def _translated(self, deltas: Sequence[Array], delta_y: Array) -> Moments:
+        """Moments of x + δ and y + δ_y about the same centres."""
+        xp = namespace(*self.centers)
+        w = self.weight
+
+        def outer(u: Array, v: Array) -> Array:
+            return u[:, None] * v[None, :]
+
+        def second(M: Array, du: Array, su: Array, dv: Array, sv: Array) -> Array:
+            return M + outer(du, sv + w * dv) + outer(su, dv)
+
+        scatters: list[Array | None] = []
+        for M, d, s in zip(self.scatters, deltas, self.sums, strict=True):
+            if M is None or M.ndim == 1:
+                scatters.append(None if M is None else M + d * (2 * s + w * d))
+            else:
+                scatters.append(second(M, d, s, d, s))
+        cross = {
+            (j, k): second(M, deltas[j], self.sums[j], deltas[k], self.sums[k])
+            for (j, k), M in self.cross_scatters.items()
+        }
+        response_moves = not self._negligible(delta_y)
+        thirds = {}
+        for (j, k), T in self.thirds.items():
+            # Σ (a+δa)(y+δy)(b+δb)ᵀ = T + δa C_ybᵀ + C_ay δbᵀ + S_y δa δbᵀ + δy Σ (a+δa)(b+δb)ᵀ
+            right = self.y_scatters[k].T + self.y_sum[:, None] * deltas[k][None, :]
+            T = T + deltas[j][None, :, None] * right[:, None, :]
+            T = T + self.y_scatters[j].T[:, :, None] * deltas[k][None, None, :]
+            if response_moves:
+                between = scatters[j] if j == k else cross.get((j, k))
+                if between is None:
+                    raise ValueError(
+                        "These moments were taken without cross_covariance, so the centre of y cannot be moved. "
+                        "Compute all blocks with cross_covariance=True, or with the same y_center."
+                    )
+                T = T + delta_y[:, None, None] * between[None, :, :]
+            thirds[j, k] = T
+        return replace(
+            self,
+            sums=tuple(s + w * d for s, d in zip(self.sums, deltas, strict=True)),
+            y_sum=self.y_sum + w * delta_y,
+            scatters=tuple(scatters),
+            y_scatters=tuple(
+                second(M, d, s, delta_y, self.y_sum)
+                for M, d, s in zip(self.y_scatters, deltas, self.sums, strict=True)
+            ),
+            y_scatter=second(self.y_scatter, delta_y, self.y_sum, delta_y, self.y_sum),
+            cross_scatters=MappingProxyType(cross),
+            thirds=MappingProxyType(thirds),
+        )
+
+    def _negligible(self, delta_y: Array) -> bool:
+        """Whether moving y by this much is below the rounding of y's own spread."""
+        xp = namespace(*self.centers)
+        spread = xp.sqrt(xp.linalg.diagonal(self.y_scatter) / (self.weight or 1.0))
+        return not bool(xp.any(xp.abs(delta_y) > 1e-13 * spread))
+
+    def merge(self, other: Moments) -> Moments:
+        """The moments of the rows of both. Cost O(n²), whatever the number of rows."""
+        if not isinstance(other, Moments):
+            raise TypeError(f"Moments can only be merged with Moments, not {type(other).__name__}.")
+        if self.keep != other.keep or self.n_features != other.n_features or self.n_responses != other.n_responses:
+            raise ValueError(
+                "Only moments of the same views and blocks can be merged; got "
+                f"{self.n_features} with {self.keep} and {other.n_features} with {other.keep}."
+            )
+        for one, two in ((self, other), (other, self)):
+            if one.n_samples == 0:
+                return two
+        centers = [self._common(other, *parts) for parts in zip(self.centers, self.sums, other.centers, other.sums, strict=True)]
+        y_center = self._common(other, self.y_center, self.y_sum, other.y_center, other.y_sum)
+        one, two = (m if m._is_about(centers, y_center) else m.about(centers, y_center) for m in (self, other))
+
+        def added(u: Any, v: Any) -> Any:
+            if u is None:
+                return None
+            if isinstance(u, tuple):
+                return tuple(added(p, q) for p, q in zip(u, v, strict=True))
+            if isinstance(u, Mapping):
+                return MappingProxyType({key: u[key] + v[key] for key in u})
+            return u + v
+
+        sums = {
+            f.name: added(getattr(one, f.name), getattr(two, f.name))
+            for f in fields(self)
+            if f.name not in ("keep", "eps", "centers", "y_center")
+        }
+        return replace(one, eps=max(one.eps, two.eps), **sums)
+
+    def _common(self, other: Moments, c: Array, s: Array, d: Array, t: Array) -> Array:
+        """The centre shared by two parts: theirs if it is the same, the joint mean otherwise."""
+        xp = namespace(c)
+        total = self.weight + other.weight
+        if not total or bool(xp.all(c == d)):
+            return c
+        return c + (s + t + other.weight * (d - c)) / total
+
+    def _is_about(self, centers: Sequence[Array], y_center: Array) -> bool:
+        xp = namespace(*self.centers)
+        pairs = [*zip(self.centers, centers, strict=True), (self.y_center, y_center)]
+        return all(c is d or bool(xp.all(c == d)) for c, d in pairs)
+
+    def __add__(self, other: Moments) -> Moments:
+        return self.merge(other) if isinstance(other, Moments) else NotImplemented
+
+    def __radd__(self, other: object) -> Moments:
+        return self if isinstance(other, int) and other == 0 else NotImplemented  # sum() starts at 0
+
+    def relabelled(self, y_center: Array) -> Moments:
+        """The moments of the same rows if y had been measured from another origin: only its centre moves."""
+        xp = namespace(*self.centers)
+        return replace(self, y_center=xp.zeros_like(self.y_center) + like(y_center, self.y_center))
+
+    def select(self, masks: Sequence[Array]) -> Moments:
+        """The moments of the chosen features alone: one boolean mask or index array per view."""
+        at = [np.flatnonzero(m) if np.asarray(m).dtype == bool else np.asarray(m) for m in masks]
+
+        def rows_columns(M: Array, j: int, k: int) -> Array:
+            return M[..., at[j], :][..., at[k]]
+
+        host = self.to_numpy()
+        return replace(
+            host,
+            centers=tuple(c[i] for c, i in zip(host.centers, at, strict=True)),
+            sums=tuple(s[i] for s, i in zip(host.sums, at, strict=True)),
+            scatters=tuple(
+                None if M is None else (M[at[k]] if M.ndim == 1 else rows_columns(M, k, k))
+                for k, M in enumerate(host.scatters)
+            ),
+            y_scatters=tuple(M[i] for M, i in zip(host.y_scatters, at, strict=True)),
+            cross_scatters=MappingProxyType({(j, k): rows_columns(M, j, k) for (j, k), M in host.cross_scatters.items()}),
+            thirds=MappingProxyType({(j, k): rows_columns(T, j, k) for (j, k), T in host.thirds.items()}),
+        )
+
+    def to_numpy(self) -> Moments:
+        """The same moments as NumPy arrays on the host."""
+
+        def moved(v: Any) -> Any:
+            if isinstance(v, tuple):
+                return tuple(moved(p) for p in v)
+            if isinstance(v, Mapping):
+                return MappingProxyType({key: moved(p) for key, p in v.items()})
+            return v if v is None or isinstance(v, (int, float, Keep)) else to_numpy(v)
+
+        return replace(self, **{f.name: moved(getattr(self, f.name)) for f in fields(self)})
+
+    def __reduce__(self) -> Any:  # mapping proxies do not pickle
+        state = {
+            f.name: dict(v) if isinstance(v := getattr(self, f.name), Mapping) else v for f in fields(self)
+        }
+        return _rebuilt, (state,)
+
+    # ---------------------------------------------------------------- what the methods read
+
+    @property
+    def n_views(self) -> int:
+        """Number of views K."""
+        return len(self.centers)
+
+    @property
+    def n_features(self) -> tuple[int, ...]:
+        """Number of features of each view."""
+        return tuple(int(c.shape[0]) for c in self.centers)
+
+    @property
+    def n_responses(self) -> int:
+        """Number of components of the response q; 0 if it was not looked at."""
+        return int(self.y_center.shape[0])
+
+    @property
+    def means(self) -> tuple[Array, ...]:
+        """Step 1.1: the mean of each view."""
+        return tuple(c + s / (self.weight or 1.0) for c, s in zip(self.centers, self.sums, strict=True))
+
+    @property
+    def y_mean(self) -> Array:
+        """Step 1.1: the mean of the response, of shape (q,)."""
+        return self.y_center + self.y_sum / (self.weight or 1.0)
+
+    @property
+    def is_extendable(self) -> bool:
+        """Whether moments of rows with another mean of y can be merged into these."""
+        raw = not any(bool(namespace(c).any(c != 0)) for c in (*self.centers, self.y_center))
+        return raw or self.keep.cross_covariance or not self.thirds
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the second- and third-order sums."""
+        held = [*self.scatters, *self.cross_scatters.values(), *self.thirds.values()]
+        return sum(8 * int(np.prod(M.shape)) for M in held if M is not None)
+
+    def covariance(self, view: int) -> Array:
+        """Step 1.2: Σ_a about the centre, (n, n), or (n,) where only the diagonal is kept."""
+        M = self.scatters[view]
+        if M is None:
+            raise ValueError(f"The covariance of view {view} was not kept; compute the moments with covariance='full'.")
+        return M / self.weight
+
+    def variances(self, view: int) -> Array:
+        """The variance of each feature of a view about the centre."""
+        M = self.covariance(view)
+        return M if M.ndim == 1 else namespace(M).linalg.diagonal(M)
+
+    def cross_covariance(self, j: int, k: int) -> Array:
+        """C_ab about the centre, (n_j, n_k)."""
+        if (j, k) not in self.cross_scatters:
+            raise ValueError("The cross covariance was not kept; compute the moments with cross_covariance=True.")
+        return self.cross_scatters[j, k] / self.weight
+
+    def response_covariance(self, view: int) -> Array:
+        """C_ay about the centre, (n, q)."""
+        return self.y_scatters[view] / self.weight
+
+    def y_covariance(self) -> Array:
+        """The covariance of the response about the centre, (q, q)."""
+        return self.y_scatter / self.weight
+
+    def third(self, j: int, k: int) -> Array:
+        """T_ayb (or T_aya for j = k) about the centre, (q, n_j, n_k): step 2.1 before normalization."""
+        if (j, k) not in self.thirds:
+            block = "within" if j == k else "cross"
+            raise ValueError(f"T of views {j} and {k} was not kept; compute the moments with blocks including {block!r}.")
+        return self.thirds[j, k] / self.weight
+
+
+def _rebuilt(state: dict[str, Any]) -> Moments:
+    return Moments(**{name: MappingProxyType(v) if isinstance(v, dict) else v for name, v in state.items()})

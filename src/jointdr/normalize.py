@@ -1,0 +1,191 @@
+"""Step 1 of Algorithms 1 and 2: the affine maps a → a′, computed from moments alone.
+
+The data is never whitened. With a′ = W_aᵀ(a − µ_a), the proxy of the normalized data is
+X₀ = W_aᵀ T_ayb W_b, and an embedding Û′ of a′ is the embedding Û = W_a Û′ of a.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import linalg
+
+from jointdr.arrays import Array, scale_rows
+from jointdr.moments import Covariance, Moments
+
+Normalize = Literal["full", "feature", "joint"] | None
+NORMALIZATIONS = ("full", "feature", "joint", None)
+
+
+class SingularCovarianceWarning(UserWarning):
+    """A covariance matrix is singular and was handled in its range."""
+
+
+class ConstantFeatureWarning(UserWarning):
+    """Some features do not vary and get no weight."""
+
+
+@dataclass(frozen=True)
+class Whitener:
+    """The map a → a′ = Wᵀ(a − µ) of one view.
+
+    Parameters
+    ----------
+    mean : (n,) array
+        µ; zeros if nothing is centred.
+    matrix : (n, k) array, (n,) array or None
+        W: a matrix (k ≤ n is the rank of the covariance), the diagonal of one, or the identity.
+    deviations : (n,) array
+        The standard deviation of each feature, 1 where features are not scaled, 0 for constant ones.
+    """
+
+    mean: Array
+    matrix: Array | None
+    deviations: Array
+
+    @property
+    def is_full(self) -> bool:
+        """Whether normalized features mix the original ones."""
+        return self.matrix is not None and self.matrix.ndim == 2
+
+    @property
+    def rank(self) -> int:
+        """The number of directions in which the view varies."""
+        return int(self.matrix.shape[1] if self.is_full else np.count_nonzero(self.deviations))  # type: ignore[union-attr]
+
+    def pull(self, M: Array) -> Array:
+        """Wᵀ M: features to normalized features."""
+        if self.matrix is None:
+            return M
+        return self.matrix[:, None] * M if self.matrix.ndim == 1 else self.matrix.T @ M
+
+    def push(self, U: Array) -> Array:
+        """W U: an embedding of the normalized features to one of the features (step 2.3)."""
+        if self.matrix is None:
+            return U
+        return scale_rows(U, self.matrix) if self.matrix.ndim == 1 else self.matrix @ U
+
+    def unitless(self, M: Array) -> Array:
+        """D W M: normalized features to original ones in standard deviations."""
+        return self.deviations[:, None] * self.push(M) if self.is_full else M
+
+
+def covariance_needed(normalize: Normalize) -> Covariance:
+    """How much of each view's covariance a normalization reads."""
+    return {"full": "full", "joint": "full", "feature": "diagonal", None: None}[normalize]  # type: ignore[return-value]
+
+
+def whiteners(
+    moments: Moments,
+    normalize: Normalize,
+    ridge: float | Literal["auto"] = 0.0,
+    names: Sequence[str] = ("a", "b"),
+    features: Sequence[Array | None] = (None, None),
+) -> tuple[Whitener, ...]:
+    """The normalization of each view (steps 1.1 to 1.4), O(n³) for ``"full"`` and O(n) for ``"feature"``.
+
+    ``"joint"`` has the same maps as ``"full"``: what it changes is the proxy.
+    """
+    if normalize is None:
+        return tuple(Whitener(np.zeros(n), None, np.ones(n)) for n in moments.n_features)
+    moments = moments.central()
+    result = []
+    for k, (name, mean) in enumerate(zip(names, moments.means, strict=False)):
+        deviations = np.sqrt(np.clip(moments.variances(k), 0, None))
+        constant = deviations <= 10 * moments.eps * np.abs(mean)
+        if constant.any():
+            _warn_constant(constant, name, None if k >= len(features) else features[k])
+        deviations = np.where(constant, 0.0, deviations)
+        Sigma = regularized(moments, k, ridge, constant)
+        if normalize == "feature":
+            matrix = np.divide(1.0, np.sqrt(Sigma), out=np.zeros_like(Sigma), where=~constant)
+        else:
+            matrix = whitening_matrix(Sigma, moments.eps, f"view {name!r}")
+        result.append(Whitener(mean, matrix, deviations))
+    return tuple(result)
+
+
+def regularized(moments: Moments, view: int, ridge: float | Literal["auto"], constant: Array) -> Array:
+    """Σ + ridge · mean variance · I, or OAS's mixture of the two; rows of constant features are zero.
+
+    ``"auto"`` is the oracle approximating shrinkage of Chen, Wiesel, Eldar and Hero (2010) with the sample
+    size replaced by Kish's effective one, (Σw)²/Σw², where rows are weighted.
+    """
+    Sigma = np.array(moments.covariance(view))
+    varying = ~constant
+    n = int(varying.sum())
+    if Sigma.ndim == 1:
+        variances = Sigma = np.where(varying, Sigma, 0.0)
+    else:
+        Sigma[constant, :] = Sigma[:, constant] = 0.0
+        variances = np.diag(Sigma)
+    if ridge == 0 or n == 0:
+        return Sigma
+    mean_variance = float(variances.sum()) / n
+    keep = 1.0
+    if ridge == "auto":
+        # The mean square of the entries of Σ; with the diagonal alone, of that diagonal matrix.
+        alpha = float(np.sum(Sigma * Sigma)) / n**2
+        size = moments.weight**2 / moments.weight_squared
+        denominator = (size + 1.0) * (alpha - mean_variance**2 / n)
+        shrinkage = 1.0 if denominator <= 0 else min(1.0, (alpha + mean_variance**2) / denominator)
+        keep, added = 1.0 - shrinkage, shrinkage * mean_variance
+    else:
+        added = float(ridge) * mean_variance
+    diagonal = np.where(varying, added, 0.0)
+    return keep * Sigma + (diagonal if Sigma.ndim == 1 else np.diag(diagonal))
+
+
+def whitening_matrix(Sigma: Array, eps: float, what: str) -> Array:
+    """W with WᵀΣW = I and W Wᵀ = Σ⁺: the inverse transposed Cholesky factor (step 1.3), (n, k).
+
+    Scaling to correlations first makes the test for singularity independent of units and does not change the
+    factor. A singular Σ is handled in its range through an eigendecomposition, with a warning.
+    """
+    deviations = np.sqrt(np.diag(Sigma))
+    varying = np.flatnonzero(deviations > 0)
+    n = len(varying)
+    W = np.zeros((len(Sigma), n))
+    if n == 0:
+        return W
+    scale = 1.0 / deviations[varying]
+    R = Sigma[np.ix_(varying, varying)] * np.outer(scale, scale)
+    tolerance = 10 * n * eps
+    try:
+        L = linalg.cholesky(R, lower=True)
+        reciprocal_condition = linalg.lapack.dpocon(L, float(np.abs(R).sum(axis=0).max()), uplo="L")[0]
+    except linalg.LinAlgError:
+        reciprocal_condition = 0.0
+    if reciprocal_condition > tolerance:
+        W[varying] = scale[:, None] * linalg.solve_triangular(L, np.eye(n), lower=True).T
+        return W
+    values, E = linalg.eigh(R)
+    inside = values > tolerance * values[-1]
+    if inside.all():
+        rank = n
+    else:
+        rank = int(inside.sum())
+        warnings.warn(
+            f"The covariance of {what} is singular: {n} varying features span only {rank} directions. It is inverted "
+            "in its range; give ridge (a small fraction such as 1e-3, or 'auto') for a regularized inverse.",
+            SingularCovarianceWarning,
+            stacklevel=2,
+        )
+    W = np.zeros((len(Sigma), rank))
+    W[varying] = scale[:, None] * (E[:, inside] / np.sqrt(values[inside]))
+    return W
+
+
+def _warn_constant(constant: Array, name: str, features: Array | None) -> None:
+    at = np.flatnonzero(constant)
+    shown = ", ".join(str(i) if features is None else repr(features[i]) for i in at[:5])
+    more = f" and {len(at) - 5} more" if len(at) > 5 else ""
+    warnings.warn(
+        f"view {name!r} has constant features, which get no weight in the embedding: {shown}{more}.",
+        ConstantFeatureWarning,
+        stacklevel=2,
+    )

@@ -1,0 +1,139 @@
+"""Models on disk: one ``.npz`` file of plain arrays with a JSON header. Loading can never run code."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jointdr.arrays import Array
+from jointdr.moments import Keep, Moments
+
+FORMAT = 1
+
+
+def write(path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    """Write arrays and a header to one file, whole or not at all.
+
+    The file is written beside its final place and then renamed, so that an interrupted save leaves an older file
+    as it was.
+    """
+    from jointdr import __version__
+
+    path = Path(path)
+    plain = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
+    bad = [name for name, value in plain.items() if value.dtype.hasobject]
+    if bad:
+        raise TypeError(f"Arrays of Python objects cannot be saved: {bad}.")
+    full = {
+        **header,
+        "format": FORMAT,
+        "library": __version__,
+        "kind": kind,
+        "checksums": {name: _checksum(value) for name, value in plain.items()},
+    }
+    plain["header"] = np.frombuffer(json.dumps(full).encode(), dtype=np.uint8)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, **plain)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
+    """The header and the arrays of a file that `write` made; anything else is a ValueError that says what is wrong."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        header = json.loads(arrays.pop("header").tobytes().decode())
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{os.fspath(path)} is not a whole jointdr file: {error}") from error
+    if not isinstance(header, dict) or not isinstance(header.get("format"), int):
+        raise ValueError(f"{os.fspath(path)} is not a jointdr file: its header has no format.")
+    if header["format"] > FORMAT:
+        raise ValueError(
+            f"{os.fspath(path)} was written by jointdr {header.get('library')} in format {header['format']}; "
+            f"this version reads up to format {FORMAT}. Update jointdr to load it."
+        )
+    if header.get("kind") != kind:
+        raise ValueError(f"{os.fspath(path)} holds a {header.get('kind')} model, not a {kind} model.")
+    if {name: _checksum(value) for name, value in arrays.items()} != header.get("checksums"):
+        raise ValueError(f"{os.fspath(path)} has been altered or damaged: its contents do not match their checksums.")
+    return header, arrays
+
+
+def _checksum(value: Array) -> str:
+    digest = hashlib.sha256(f"{value.dtype.str}{value.shape}".encode())
+    digest.update(np.ascontiguousarray(value).tobytes())
+    return digest.hexdigest()
+
+
+def flattened(moments: Moments) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Moments as a JSON-able header and named arrays."""
+    moments = moments.to_numpy()
+    header = {
+        "n_samples": moments.n_samples,
+        "weight": moments.weight,
+        "weight_squared": moments.weight_squared,
+        "eps": moments.eps,
+        "blocks": sorted(moments.keep.blocks),
+        "covariance": list(moments.keep.covariance),
+        "cross_covariance": moments.keep.cross_covariance,
+    }
+    arrays: dict[str, Array] = {
+        "moments.y_center": moments.y_center,
+        "moments.y_sum": moments.y_sum,
+        "moments.y_scatter": moments.y_scatter,
+    }
+    for name in _PER_VIEW:
+        arrays |= {f"moments.{name}.{k}": v for k, v in enumerate(getattr(moments, name)) if v is not None}
+    for name in _PER_PAIR:
+        arrays |= {f"moments.{name}.{j}.{k}": v for (j, k), v in getattr(moments, name).items()}
+    return header, arrays
+
+
+def rebuilt(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Moments:
+    """The moments that `flattened` took apart."""
+    n_views = len(header["covariance"])
+    per_view = {
+        name: tuple(arrays.get(f"moments.{name}.{k}") for k in range(n_views)) for name in _PER_VIEW
+    }
+    per_pair = {
+        name: {
+            (j, k): arrays[key]
+            for j in range(n_views)
+            for k in range(j, n_views)
+            if (key := f"moments.{name}.{j}.{k}") in arrays
+        }
+        for name in _PER_PAIR
+    }
+    return Moments(
+        n_samples=header["n_samples"],
+        weight=header["weight"],
+        weight_squared=header["weight_squared"],
+        eps=header["eps"],
+        keep=Keep.of(n_views, header["blocks"], header["covariance"], header["cross_covariance"]),
+        y_center=arrays["moments.y_center"],
+        y_sum=arrays["moments.y_sum"],
+        y_scatter=arrays["moments.y_scatter"],
+        **per_view,  # type: ignore[arg-type]
+        **per_pair,  # type: ignore[arg-type]
+    )
+
+
+_PER_VIEW = ("centers", "sums", "scatters", "y_scatters")
+_PER_PAIR = ("cross_scatters", "thirds")

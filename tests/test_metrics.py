@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from jointdr.metrics import nsee, recall_at_k, subspace_error
+
+
+def test_subspace_error_is_the_papers_d(rng):
+    U = np.linalg.qr(rng.standard_normal((8, 3)))[0]
+    U_hat = np.linalg.qr(rng.standard_normal((8, 3)))[0]
+    expected = np.linalg.norm(U_hat - U @ U.T @ U_hat)
+    assert subspace_error(U, U_hat) == pytest.approx(expected, rel=1e-12)
+    assert subspace_error(U @ rng.standard_normal((3, 3)), U_hat @ rng.standard_normal((3, 3))) == pytest.approx(expected)
+    assert subspace_error(U, 7 * U) == pytest.approx(0, abs=1e-12)
+    assert subspace_error(np.eye(6)[:, :2], np.eye(6)[:, 3:5]) == pytest.approx(np.sqrt(2))
+
+
+def test_nsee_is_the_larger_of_the_two(rng):
+    U, V, W = np.eye(6)[:, :2], np.eye(5)[:, :2], np.eye(5)[:, 2:4]
+    assert nsee((U, V), (U, W)) == pytest.approx(1.0)
+    assert nsee((U, V), (U, V)) == pytest.approx(0.0)
+    with pytest.raises(ValueError, match="views"):
+        nsee((U,), (U, V))
+    with pytest.raises(ValueError, match="same number of rows"):
+        subspace_error(U, V)
+
+
+def test_recall_at_k():
+    scores = np.array([[0.9, 0.8, 0.1, 0.5], [0.0, 0.0, 0.0, 0.0], [0.3, 0.2, 0.1, 0.0]])
+    truth = np.array([[1, 0, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0]])
+    # Row 1 finds 1 of 3 at k = 2; row 2 is all ties, so columns 0 and 1 come first; row 3 has no positives.
+    assert recall_at_k(scores, truth, 2) == pytest.approx((1 / 3 + 1 / 2) / 2)
+    np.testing.assert_allclose(recall_at_k(scores, truth, [1, 3, 4, 10]), [1 / 6, (2 / 3 + 1 / 2) / 2, 1, 1])
+    assert recall_at_k(scores, sparse.csr_array(truth), 2) == recall_at_k(scores, truth, 2)
+
+
+@pytest.mark.parametrize(
+    ("scores", "truth", "k", "message"),
+    [
+        ([[1.0, 2.0]], [[1, 0, 0]], 1, "one shape"),
+        ([[1.0, np.nan]], [[1, 0]], 1, "NaN"),
+        ([[1.0, 2.0]], [[0, 0]], 1, "no positive"),
+        ([[1.0, 2.0]], [[1, 0]], 0, "positive integer"),
+        ([[1.0, 2.0]], [[1, 0]], 1.5, "positive integer"),
+    ],
+)
+def test_recall_errors(scores, truth, k, message):
+    with pytest.raises(ValueError, match=message):
+        recall_at_k(scores, truth, k)

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.model_selection import train_test_split
+
+from jointdr import Views
+from jointdr.views import as_views, column_positions, split_columns
+
+
+def test_rows_of_every_view(rng):
+    A, B = rng.standard_normal((6, 3)), sparse.csr_array(np.eye(6, 2))
+    X = Views(A, B)
+    assert len(X) == 6
+    assert X.shape == (6, 5)
+    assert X.n_features == (3, 2)
+    for key in (slice(1, 4), [0, 2], np.array([True, False] * 3), np.array([5, 5, 1])):
+        part = X[key]
+        np.testing.assert_array_equal(part.arrays[0], A[key])
+        np.testing.assert_array_equal(part.arrays[1].toarray(), B.toarray()[key])
+        np.testing.assert_array_equal(X[key, ...].arrays[0], A[key])
+    assert len(X[2]) == 1
+    assert len(X[-1]) == 1
+    np.testing.assert_array_equal(X[-1].arrays[0], A[-1:])
+    with pytest.raises(IndexError, match="by rows only"):
+        X[0, 1]
+
+
+def test_names_and_repr(rng):
+    X = Views(genes=rng.standard_normal((4, 2)), diseases=rng.standard_normal((4, 1)))
+    assert X.names == ("genes", "diseases")
+    assert repr(X) == "Views(genes: 4 × 2, diseases: 4 × 1)"
+    assert repr(Views(np.zeros((2, 1)), np.zeros((2, 1)))) == "Views(a: 2 × 1, b: 2 × 1)"
+    with pytest.raises(ValueError, match="either unnamed"):
+        Views(np.zeros((2, 1)), b=np.zeros((2, 1)))
+    with pytest.raises(ValueError, match="at least one view"):
+        Views()
+
+
+def test_frames_keep_their_names_and_index():
+    frame = pd.DataFrame({"x": [1.0, 2.0], "y": [3.0, 4.0]}, index=["p", "q"])
+    X = Views(frame, np.zeros((2, 1)))
+    assert list(X.feature_names[0]) == ["x", "y"]
+    assert X.feature_names[1] is None
+    assert list(X[[1]].index) == ["q"]
+
+
+def test_train_test_split_splits_rows(rng):
+    A, B, y = rng.standard_normal((10, 3)), rng.standard_normal((10, 2)), np.arange(10)
+    train, test, y_train, y_test = train_test_split(Views(A, B), y, test_size=3, random_state=0)
+    assert (len(train), len(test)) == (7, 3)
+    np.testing.assert_array_equal(train.arrays[0], A[y_train])
+    np.testing.assert_array_equal(test.arrays[1], B[y_test])
+
+
+def test_different_row_counts():
+    with pytest.raises(ValueError, match="view 'a' has 3, view 'b' has 2"):
+        Views(np.zeros((3, 1)), np.zeros((2, 1)))
+
+
+def test_the_wrong_kind_says_what_to_do():
+    with pytest.raises(TypeError, match=r"views=\[slice"):
+        as_views(np.zeros((3, 2)))
+    with pytest.raises(ValueError, match=r"Views\(A, B\): scikit-learn splits a bare list by views"):
+        as_views([np.zeros(3), np.zeros(3)])
+
+
+def test_torch_views_stay_torch():
+    torch = pytest.importorskip("torch")
+    X = Views(torch.arange(12.0).reshape(4, 3), torch.ones((4, 2)))
+    part = X[np.array([True, False, True, False])]
+    assert isinstance(part.arrays[0], torch.Tensor)
+    assert part.arrays[0].tolist() == [[0.0, 1.0, 2.0], [6.0, 7.0, 8.0]]
+    assert X[1:2].arrays[0].tolist() == [[3.0, 4.0, 5.0]]
+    with pytest.raises(ValueError, match="two dimensions"):
+        Views(torch.ones(3))
+    with pytest.raises(ValueError, match="real numbers"):
+        Views(torch.ones((3, 2), dtype=torch.complex64))
+
+
+@pytest.mark.parametrize(
+    ("group", "expected"),
+    [
+        (slice(1, 3), [1, 2]),
+        ([0, -1], [0, 3]),
+        ([True, False, False, True], [0, 3]),
+        (["w", "z"], [0, 3]),
+        ("y", [2]),
+        (2, [2]),
+    ],
+)
+def test_column_groups(group, expected):
+    columns = np.array(["w", "x", "y", "z"], dtype=object)
+    assert column_positions(group, 4, columns, "a").tolist() == expected
+
+
+def test_split_columns_of_sparse_and_dense(rng):
+    X = rng.standard_normal((5, 4))
+    for table in (X, sparse.csr_array(X)):
+        parts = split_columns(table, {"p": [3, 0], "q": slice(1, 3)}, None).arrays
+        dense = [P.toarray() if sparse.issparse(P) else P for P in parts]
+        np.testing.assert_array_equal(dense[0], X[:, [3, 0]])
+        np.testing.assert_array_equal(dense[1], X[:, 1:3])
+
+
+@pytest.mark.parametrize(
+    ("group", "columns", "message"),
+    [
+        (["w", "q"], ["w", "x"], "does not have: \\['q'\\]"),
+        (["w"], None, "give a DataFrame"),
+        ([5], None, "n_features = 2"),
+        ([True], None, "mask has 1 entries"),
+        (slice("w", "x"), ["w", "x"], "list the column names"),
+        (slice(0, 0), None, "without columns"),
+    ],
+)
+def test_bad_column_groups(group, columns, message):
+    with pytest.raises(ValueError, match=message):
+        split_columns(np.zeros((3, 2)), [group, slice(0, 1)], columns)
