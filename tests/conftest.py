@@ -3,6 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+NORMALIZE_AND_SOLVER = [("joint", "exact")] + [
+    (normalize, solver)
+    for normalize in ("full", "feature", None)
+    for solver in ("exact", "randomized", "countsketch")
+]
+
 
 @pytest.fixture
 def rng():

@@ -34,6 +34,10 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     scale: Any
     _embedding: Embedding
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        # scikit-learn's own wrapper would put only the first view into a DataFrame; `_in_container` does all.
+        super().__init_subclass__(auto_wrap_output_keys=None, **options)
+
     # ---------------------------------------------------------------- what a subclass defines
 
     @abstractmethod

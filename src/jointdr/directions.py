@@ -10,7 +10,7 @@ import numpy as np
 
 from jointdr import proxy, selection
 from jointdr.arrays import Array, as_float, float_dtype, is_sparse, like, namespace, to_numpy
-from jointdr.engines.local import FEWEST_ROWS, Rows
+from jointdr.engines.local import Rows, block_rows, slices
 from jointdr.factorize import Formed, Solver, sketched_svd, svd
 from jointdr.moments import Moments
 from jointdr.normalize import Normalize, Whitener, covariance_needed, whiteners
@@ -81,10 +81,9 @@ def projected(X: Array, mean: Array, U: Array) -> Array:
     if is_sparse(X):
         return np.asarray(X @ U) - mean @ U
     dtype = float_dtype(X)
-    size = Rows((X,), np.zeros(X.shape[0])).block_rows(FEWEST_ROWS)
     U = like(U, X, dtype)
     mean = like(mean, X, dtype)
-    parts = [(as_float(X[i : i + size, :], dtype) - mean) @ U for i in range(0, X.shape[0], size)]
+    parts = [(as_float(X[at, :], dtype) - mean) @ U for at in slices(X.shape[0], block_rows((X,)))]
     return parts[0] if len(parts) == 1 else namespace(X).concat(parts, axis=0)
 
 

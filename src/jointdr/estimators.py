@@ -171,7 +171,7 @@ class JDR(ViewsTransformer):
     def _solve(self, moments: Moments) -> Embedding:
         options = self._options(moments.n_features, exact=self.solver == "auto")
         self.solver_ = options.solver
-        if float(moments.central().y_covariance()[0, 0]) == 0:
+        if float(moments.y_variances[0]) <= 0:
             _warn_no_signal()
         return jdr(moments, options)
 

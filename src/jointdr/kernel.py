@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from jointdr.arrays import Array, is_sparse, to_numpy
+from jointdr.engines.local import slices
 from jointdr.views import Views, as_views, checked_response, checked_weight
 
 MULTIPLES = np.geomspace(0.03, 1.0, 16)
@@ -120,8 +121,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
     def _kernels(self, queries: Array, rows: Array) -> Iterator[tuple[slice, Array]]:
         norms = np.einsum("ij,ij->i", rows, rows)[None, :]
         size = max(1, int(self.max_bytes) // (16 * len(rows)))
-        for start in range(0, len(queries), size):
-            at = slice(start, start + size)
+        for at in slices(len(queries), size):
             D = euclidean_distances(queries[at], rows, Y_norm_squared=norms, squared=True)
             yield at, np.exp(-0.5 * D)
 
@@ -134,8 +134,8 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         error = np.zeros(len(MULTIPLES))
         size = max(1, int(self.max_bytes) // (16 * m))
         w = np.ones(m) if self.weight_ is None else self.weight_
-        for start in range(0, len(chosen), size):
-            at = chosen[start : start + size]
+        for part in slices(len(chosen), size):
+            at = chosen[part]
             D = euclidean_distances(rows[at], rows, squared=True)
             D[D < SAME_POINT] = np.inf  # leave the row itself out, and copies of it
             for i, c in enumerate(MULTIPLES):

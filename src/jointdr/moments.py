@@ -524,6 +524,11 @@ class Moments:
         """The covariance of the response about the centre, (q, q)."""
         return self.y_scatter / self.weight
 
+    @property
+    def y_variances(self) -> Array:
+        """The variance of each component of the response about its mean, (q,)."""
+        return namespace(self.y_scatter).linalg.diagonal(self.y_covariance()) - (self.y_sum / self.weight) ** 2
+
     def third(self, j: int, k: int) -> Array:
         """T_ayb (or T_aya for j = k) about the centre, (q, n_j, n_k): step 2.1 before normalization."""
         if (j, k) not in self.thirds:

@@ -8,10 +8,17 @@ from typing import Literal
 import numpy as np
 from scipy import linalg
 
-from jointdr.arrays import Array, as_float, dense_product, float_dtype, inner, is_sparse, like, namespace, scale_rows, to_numpy
-from jointdr.engines.local import Block, Rows
+from jointdr.arrays import Array, as_float, dense_product, float_dtype, inner, is_foreign, is_sparse, like, namespace, scale_rows, to_numpy
+from jointdr.engines.local import Block, Rows, slices
 from jointdr.moments import Moments
 from jointdr.normalize import Whitener, regularized, whitening_matrix
+
+
+def beside(S: Array, X: Array) -> Array:
+    """S as a right factor of X: a CountSketch stays sparse beside NumPy and SciPy data only."""
+    if is_sparse(S):
+        return like(S.toarray(), X) if is_foreign(X) else S.astype(X.dtype)
+    return like(S, X)
 
 
 def formed(moments: Moments, maps: Sequence[Whitener]) -> Array:
@@ -110,8 +117,7 @@ class DataProxy:
         a, b = self.maps
         n1, n2 = len(a.mean), len(b.mean)
         width = max(1, max_bytes // (8 * n1))
-        for start in range(0, n2, width):
-            at = slice(start, min(start + width, n2))
+        for at in slices(n2, width):
             if b.is_full:
                 yield at, a.unitless(self.matmat(b.unitless(np.eye(self.shape[1])).T[:, at]))
             else:
@@ -134,7 +140,7 @@ class DataProxy:
         offset = np.asarray(right.T @ m.mean)
 
         def project(X: Array) -> Array:
-            factor = right.astype(X.dtype) if is_sparse(right) else like(right, X)
+            factor = beside(right, X)
             if self.explicit[narrow]:
                 return dense_product(X - like(m.mean, X), factor)
             H = dense_product(X, factor)

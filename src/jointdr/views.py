@@ -228,7 +228,7 @@ def raise_if_not_finite(X: Views) -> None:
         where = ""
         if not is_sparse(V):
             row, column = np.argwhere(~np.isfinite(V))[0]
-            where = f" (first at row {row}, column {column if columns is None else columns[column]!r})"
+            where = f" (first at row {row}, column {int(column) if columns is None else columns[column]!r})"
         kind = "NaN" if np.isnan(values).any() else "infinity"
         raise ValueError(
             f"Input view {name!r} contains {kind}{where}. Drop those rows, or fill them in, "

@@ -21,6 +21,21 @@ FEWEST_ROWS = 256
 """Rows in a block of very wide data, where the cache cannot hold enough of them."""
 
 
+def slices(n: int, size: int) -> Iterator[slice]:
+    """0 ... n cut into pieces of at most `size`."""
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
+
+
+def block_rows(views: Sequence[Array], minimum: int = FEWEST_ROWS, block_bytes: int = BLOCK_BYTES) -> int:
+    """Rows per block: as many as fit `block_bytes`, but at least `minimum`."""
+    fitting = (
+        LARGE_BLOCK_BYTES // max(1, 12 * X.nnz // X.shape[0]) if is_sparse(X) else block_bytes // (8 * X.shape[1])
+        for X in views
+    )
+    return max(minimum, min(fitting))
+
+
 class Block(NamedTuple):
     """Some rows of every view, of the response and of the weights."""
 
@@ -60,8 +75,7 @@ class Rows:
 
     def blocks(self, rows: int) -> Iterator[Block]:
         """Blocks of at most this many rows, without copies."""
-        for start in range(0, len(self), rows):
-            at = slice(start, start + rows)
+        for at in slices(len(self), rows):
             yield Block(tuple(X[at, :] for X in self.views), self.y[at], None if self.weight is None else self.weight[at])
 
     def fold(self, **keep: Any) -> Moments:
@@ -73,7 +87,7 @@ class Rows:
             moments = self.centred().fold(**keep, y_center=0.0)
             return moments.relabelled(np.average(self.y, weights=self.weight))
         square = keep.get("blocks", ("cross",)) or keep.get("covariance") == "full"
-        rows = self.block_rows(4 * max(X.shape[1] for X in self.views) if square else FEWEST_ROWS)
+        rows = block_rows(self.views, 4 * max(X.shape[1] for X in self.views) if square else FEWEST_ROWS)
         return reduce(Moments.merge, self._parts(rows, keep)).to_numpy()
 
     def _parts(self, rows: int, keep: dict[str, Any]) -> Iterator[Moments]:
@@ -92,17 +106,9 @@ class Rows:
     def accumulate(self, of_block: Callable[[Block], tuple[Array, ...]]) -> tuple[Array, ...]:
         """The float64 sums over blocks of the arrays that a function makes of each."""
         totals: tuple[Array, ...] = ()
-        for block in self.blocks(self.block_rows(FEWEST_ROWS, LARGE_BLOCK_BYTES)):
+        for block in self.blocks(block_rows(self.views, block_bytes=LARGE_BLOCK_BYTES)):
             parts = of_block(block)
             totals = totals or tuple(np.zeros(part.shape) for part in parts)
             for total, part in zip(totals, parts, strict=True):
                 total += part
         return totals
-
-    def block_rows(self, minimum: int, block_bytes: int = BLOCK_BYTES) -> int:
-        """Rows per block: as many as fit `block_bytes`, but at least `minimum`."""
-        fitting = (
-            LARGE_BLOCK_BYTES // max(1, 12 * X.nnz // len(self)) if is_sparse(X) else block_bytes // (8 * X.shape[1])
-            for X in self.views
-        )
-        return max(minimum, min(fitting))

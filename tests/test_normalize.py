@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.covariance import OAS
+
+from jointdr import JDR, Moments
+from jointdr.datasets import make_bilinear
+from jointdr.metrics import nsee
+from jointdr.normalize import ConstantFeatureWarning, SingularCovarianceWarning, whiteners, whitening_matrix
+from tests.conftest import NORMALIZE_AND_SOLVER
+
+
+def whitened(data, **options):
+    A, B, y = data
+    moments = Moments.of_block((A, B), y)
+    maps = whiteners(moments, "full", **options)
+    return [m.pull((X - m.mean).T).T for m, X in zip(maps, (A, B), strict=True)], maps
+
+
+def test_full_normalization_whitens_the_data(data):
+    views, maps = whitened(data)
+    for Z in views:
+        np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-12)
+        np.testing.assert_allclose(Z.T @ Z / len(Z), np.eye(Z.shape[1]), atol=1e-10)
+    # W is the inverse transposed Cholesky factor of the paper's step 1.3.
+    A = data[0]
+    C = np.linalg.cholesky(np.cov(A.T, bias=True))
+    np.testing.assert_allclose(maps[0].matrix, np.linalg.inv(C).T, atol=1e-10)
+
+
+def test_feature_wise_normalization(data):
+    A, B, y = data
+    maps = whiteners(Moments.of_block((A, B), y, covariance="diagonal"), "feature")
+    np.testing.assert_allclose(maps[0].matrix, 1 / A.std(axis=0))
+
+
+def test_ridge_is_a_fraction_of_the_mean_variance(data):
+    A = data[0]
+    _, maps = whitened(data, ridge=0.5)
+    Sigma = np.cov(A.T, bias=True)
+    W = maps[0].matrix
+    np.testing.assert_allclose(W @ W.T, np.linalg.inv(Sigma + 0.5 * np.trace(Sigma) / 6 * np.eye(6)), rtol=1e-8)
+
+
+def test_ridge_auto_is_oas(rng):
+    A, B = rng.standard_normal((30, 12)) * np.geomspace(1, 5, 12), rng.standard_normal((30, 3))
+    maps = whiteners(Moments.of_block((A, B), rng.standard_normal(30)), "full", "auto")
+    expected = OAS().fit(A).covariance_
+    np.testing.assert_allclose(np.linalg.inv(maps[0].matrix @ maps[0].matrix.T), expected, rtol=1e-8)
+
+
+def test_oas_counts_the_effective_sample_size(rng):
+    A, B, y = rng.standard_normal((40, 8)), rng.standard_normal((40, 3)), rng.standard_normal(40)
+    half = np.repeat([1.0, 0.0], 20)
+    weighted = whiteners(Moments.of_block((A, B), y, half * 3.7), "full", "auto")
+    plain = whiteners(Moments.of_block((A[:20], B[:20]), y[:20]), "full", "auto")
+    np.testing.assert_allclose(weighted[0].matrix, plain[0].matrix, rtol=1e-8)
+
+
+def test_units_do_not_make_a_covariance_singular(rng):
+    A = rng.standard_normal((500, 6)) * np.geomspace(1e-12, 1e12, 6)
+    B, y = rng.standard_normal((500, 4)), rng.standard_normal(500)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        JDR(2).fit((A, B), y)
+
+
+def test_singular_covariance_is_handled_in_its_range(rng):
+    X, y, truth = make_bilinear(5000, (8, 6), 2, random_state=0)
+    A, B = X.arrays
+    doubled = np.hstack([A, A[:, :3] @ rng.standard_normal((3, 3))])  # three collinear features
+    with pytest.warns(SingularCovarianceWarning, match=r"view 'a' is singular: 11 varying.*8 directions.*ridge"):
+        model = JDR(2).fit((doubled, B), y)
+    plain = JDR(2).fit((A, B), y)
+    np.testing.assert_allclose(model.singular_values_, plain.singular_values_, rtol=1e-8)
+    # The embedded data is the same, whatever the redundant features are.
+    np.testing.assert_allclose(np.abs(model.transform((doubled, B))[0]), np.abs(plain.transform((A, B))[0]), atol=1e-7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        JDR(2, ridge=1e-3).fit((doubled, B), y)
+        JDR(2, ridge="auto").fit((doubled, B), y)
+
+
+def test_fewer_rows_than_features(rng):
+    A, B, y = rng.standard_normal((20, 50)), rng.standard_normal((20, 40)), rng.standard_normal(20)
+    with pytest.warns(SingularCovarianceWarning, match="span only 19 directions"):
+        model = JDR(3).fit((A, B), y)
+    assert np.isfinite(model.embeddings_[0]).all()
+    with pytest.warns(SingularCovarianceWarning), pytest.raises(ValueError, match="the 19 directions in which view 'a'"):
+        JDR(20).fit((A, B), y)
+    assert np.isfinite(JDR(20, ridge="auto").fit((A, B), y).embeddings_[0]).all()
+    assert np.isfinite(JDR(20, normalize="feature").fit((A, B), y).embeddings_[0]).all()
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 0.1, 1e6, -3.7e-8])
+@pytest.mark.parametrize(("normalize", "solver"), [c for c in NORMALIZE_AND_SOLVER if c[0] is not None])
+def test_constant_features_are_named_and_get_no_weight(value, normalize, solver):
+    X, y, truth = make_bilinear(3000, (8, 6), 2, random_state=0)
+    A, B = X.arrays
+    A = np.insert(A, 3, value, axis=1)
+    with pytest.warns(ConstantFeatureWarning, match="view 'a' has constant features.*: 3\\."):
+        model = JDR(2, normalize=normalize, solver=solver, random_state=0).fit((A, B), y)
+    assert not model.support_[0][3]
+    assert model.support_[0].sum() == 8
+    np.testing.assert_array_equal(model.embeddings_[0][3], 0)
+    plain = JDR(2, normalize=normalize, solver=solver, random_state=0).fit(X, y)
+    assert nsee(truth, (np.delete(model.embeddings_[0], 3, axis=0), model.embeddings_[1])) == pytest.approx(
+        nsee(truth, plain.embeddings_), rel=0.02
+    )
+
+
+def test_constant_features_are_named_by_their_columns():
+    pd = pytest.importorskip("pandas")
+    X, y, _ = make_bilinear(300, (3, 2), 1)
+    frame = pd.DataFrame(X.arrays[0], columns=["x", "y", "z"]).assign(always=1.0)
+    with pytest.warns(ConstantFeatureWarning, match="'always'"):
+        JDR(1).fit((frame, X.arrays[1]), y)
+
+
+def test_whitening_matrix_of_nothing():
+    assert whitening_matrix(np.zeros((3, 3)), 1e-16, "nothing").shape == (3, 0)
