@@ -64,7 +64,8 @@ def main() -> None:
     print(f"JDR.fit / bare products  {best['JDR.fit'] / best['bare products']:.2f}   (target <= 1.25)")
     print(f"JDR.fit / textbook       {best['JDR.fit'] / best['textbook']:.2f}   (target <= 0.60)")
     print(f"memory / inputs          {memory / inputs:.3f}  (target <= 0.100; {memory / 1e6:.0f} MB)")
-    print(f"NSEE                     {nsee(truth, JDR(R).fit(X, y).embeddings_):.4f}, textbook {nsee(truth, textbook(A, B, y)):.4f}")
+    errors = nsee(truth, JDR(R).fit(X, y).embeddings_), nsee(truth, textbook(A, B, y))
+    print(f"NSEE                     {errors[0]:.4f}, textbook {errors[1]:.4f}")
 
 
 if __name__ == "__main__":

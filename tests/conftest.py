@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 NORMALIZE_AND_SOLVER = [("joint", "exact")] + [
-    (normalize, solver)
-    for normalize in ("full", "feature", None)
-    for solver in ("exact", "randomized", "countsketch")
+    (normalize, solver) for normalize in ("full", "feature", None) for solver in ("exact", "randomized", "countsketch")
 ]
 
 

@@ -43,7 +43,10 @@ BAD_FITS = {
     "complex": (lambda A, B, y: ((A + 1j, B), y), "Complex data not supported"),
     "complex y": (lambda A, B, y: ((A, B), y + 1j), "Complex data not supported"),
     "object": (lambda A, B, y: ((np.array([[object()] * 4] * 30), B), y), "float"),
-    "strings": (lambda A, B, y: ((A.astype(str).astype("U3") + np.array("x"), B), y), "could not convert|dtype='numeric'"),
+    "strings": (
+        lambda A, B, y: ((A.astype(str).astype("U3") + np.array("x"), B), y),
+        "could not convert|dtype='numeric'",
+    ),
     "string y": (lambda A, B, y: ((A, B), np.where(y > 0, "yes", "no")), "y should hold numbers.*Encode labels"),
     "y missing": (lambda A, B, y: ((A, B), None), "requires y to be passed"),
     "wide y": (lambda A, B, y: ((A, B), np.column_stack([y, y])), "y should be a 1d array"),
@@ -164,7 +167,7 @@ def test_partial_fit_with_a_sketch(good):
 
 def test_overflow_says_so(good):
     A, B, y = good
-    with pytest.raises(ValueError, match="overflow.*Rescale"):
+    with pytest.raises(ValueError, match=r"overflow.*Rescale"):
         JDR(1).fit((A * 1e200, B), y)
 
 

@@ -30,7 +30,7 @@ def textbook(A, B, y, r):
 
 def test_algorithm_1(data):
     A, B, y = data
-    U, s, V, (a, b, e) = textbook(A, B, y, 2)
+    U, s, V, (_a, _b, _e) = textbook(A, B, y, 2)
     model = JDR(2).fit((A, B), y)
     np.testing.assert_allclose(model.singular_values_, s, rtol=1e-10)
     sign = np.sign(np.sum(U * model.embeddings_[0], axis=0))

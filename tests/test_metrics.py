@@ -12,7 +12,9 @@ def test_subspace_error_is_the_papers_d(rng):
     U_hat = np.linalg.qr(rng.standard_normal((8, 3)))[0]
     expected = np.linalg.norm(U_hat - U @ U.T @ U_hat)
     assert subspace_error(U, U_hat) == pytest.approx(expected, rel=1e-12)
-    assert subspace_error(U @ rng.standard_normal((3, 3)), U_hat @ rng.standard_normal((3, 3))) == pytest.approx(expected)
+    assert subspace_error(U @ rng.standard_normal((3, 3)), U_hat @ rng.standard_normal((3, 3))) == pytest.approx(
+        expected
+    )
     assert subspace_error(U, 7 * U) == pytest.approx(0, abs=1e-12)
     assert subspace_error(np.eye(6)[:, :2], np.eye(6)[:, 3:5]) == pytest.approx(np.sqrt(2))
 

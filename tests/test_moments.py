@@ -159,7 +159,9 @@ def test_rows_fold_does_not_mind_drift(rng):
     assert block_rows((A, B)) < m / 2
     folded = summary(rows.fold(**EVERYTHING))
     expected = brute_force(A, B, y)
-    assert largest_difference({k: folded[k] for k in ("C_aa", "C_bb")}, {k: expected[k] for k in ("C_aa", "C_bb")}) < 1e-12
+    assert (
+        largest_difference({k: folded[k] for k in ("C_aa", "C_bb")}, {k: expected[k] for k in ("C_aa", "C_bb")}) < 1e-12
+    )
     scale = A.std(axis=0)[:, None] * y.std() * B.std(axis=0)
     assert np.max(np.abs(folded["T_ayb"] - expected["T_ayb"]) / scale) < 1e-12
 

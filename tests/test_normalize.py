@@ -69,7 +69,7 @@ def test_units_do_not_make_a_covariance_singular(rng):
 
 
 def test_singular_covariance_is_handled_in_its_range(rng):
-    X, y, truth = make_bilinear(5000, (8, 6), 2, random_state=0)
+    X, y, _truth = make_bilinear(5000, (8, 6), 2, random_state=0)
     A, B = X.arrays
     doubled = np.hstack([A, A[:, :3] @ rng.standard_normal((3, 3))])  # three collinear features
     with pytest.warns(SingularCovarianceWarning, match=r"view 'a' is singular: 11 varying.*8 directions.*ridge"):
@@ -89,7 +89,10 @@ def test_fewer_rows_than_features(rng):
     with pytest.warns(SingularCovarianceWarning, match="span only 19 directions"):
         model = JDR(3).fit((A, B), y)
     assert np.isfinite(model.embeddings_[0]).all()
-    with pytest.warns(SingularCovarianceWarning), pytest.raises(ValueError, match="the 19 directions in which view 'a'"):
+    with (
+        pytest.warns(SingularCovarianceWarning),
+        pytest.raises(ValueError, match="the 19 directions in which view 'a'"),
+    ):
         JDR(20).fit((A, B), y)
     assert np.isfinite(JDR(20, ridge="auto").fit((A, B), y).embeddings_[0]).all()
     assert np.isfinite(JDR(20, normalize="feature").fit((A, B), y).embeddings_[0]).all()

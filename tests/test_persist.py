@@ -22,7 +22,7 @@ from jointdr import JDR, Views, persist
         {"n_features_to_select": (3, None), "scale": "sqrt", "ridge": "auto"},
         {"random_state": np.random.RandomState(0)},
     ],
-    ids=str,
+    ids=["default", "joint", "none", "randomized", "select", "generator"],
 )
 def test_round_trip_is_exact(tmp_path, data, options):
     A, B, y = data

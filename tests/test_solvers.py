@@ -41,7 +41,7 @@ def test_many_power_passes_reach_the_exact_result(solver, normalize):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_large_means_do_not_hurt_the_sketch(dtype):
-    X, y, truth = make_bilinear(20_000, (30, 20), 2, random_state=1)
+    X, y, _truth = make_bilinear(20_000, (30, 20), 2, random_state=1)
     A, B = (V.astype(dtype) for V in X.arrays)
     plain = JDR(2, normalize="feature", solver="randomized", random_state=0).fit((A, B), y)
     shift = dtype(1000)

@@ -23,7 +23,7 @@ KEEP_MOMENTS_BYTES = 100_000_000
 """`fit` keeps ``moments_`` while they are smaller than this."""
 
 
-class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """A linear embedding per view, found from moments.
 
     A subclass has the parameters ``views`` and ``scale`` and defines `_solve` (moments → `Embedding`) and
@@ -32,6 +32,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     views: Any
     scale: Any
+    moments_: Moments
     _embedding: Embedding
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -269,7 +270,9 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             if len(views) < minimum_rows:
                 raise ValueError(f"{name} needs at least {minimum_rows} rows, got n_samples = {len(views)}.")
         elif isinstance(X, Views):
-            raise TypeError(f"{name} was given views=, so it expects one matrix or DataFrame; drop views= to use Views.")
+            raise TypeError(
+                f"{name} was given views=, so it expects one matrix or DataFrame; drop views= to use Views."
+            )
         else:
             index = X.index if hasattr(X, "iloc") else None
             X = validate_data(
@@ -332,7 +335,9 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         ]
 
     def _in_container(self, parts: tuple[Array, ...], index: Any) -> Any:
-        config = getattr(self, "_sklearn_output_config", {}).get("transform") or sklearn.get_config()["transform_output"]
+        config = (
+            getattr(self, "_sklearn_output_config", {}).get("transform") or sklearn.get_config()["transform_output"]
+        )
         names = self._names_out()
         if self.views is not None:
             parts, names = (np.hstack([to_numpy(Z) for Z in parts]),), [np.concatenate(names)]

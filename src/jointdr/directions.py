@@ -49,9 +49,7 @@ class Embedding:
     def transform(self, views: Sequence[Array], exponent: float = 0.0) -> tuple[Array, ...]:
         """Uᵀ(a − µ) of every row of every view, times Σ^exponent; O(m n r)."""
         factor = self.singular_values**exponent if exponent else 1.0
-        return tuple(
-            projected(X, mean, U * factor) for X, mean, U in zip(views, self.means, self.bases, strict=True)
-        )
+        return tuple(projected(X, mean, U * factor) for X, mean, U in zip(views, self.means, self.bases, strict=True))
 
     def criterion(self, views: Sequence[Array], y: Array, weight: Array | None = None) -> float:
         """How well the proxy of other data is predicted: (2⟨X_new, X̂⟩ − ‖X̂‖²)/Var(y), with X̂ = ÛΣV̂ᵀ.

@@ -88,7 +88,9 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         spread = [_spread(Z, w) for Z in views]
         if isinstance(self.bandwidth, str):
             if self.bandwidth != "auto":
-                raise ValueError(f"bandwidth={self.bandwidth!r} is not understood; give 'auto', a number or one per view.")
+                raise ValueError(
+                    f"bandwidth={self.bandwidth!r} is not understood; give 'auto', a number or one per view."
+                )
             scaled = np.hstack([(Z - Z.mean(axis=0)) / s for Z, s in zip(views, spread, strict=True)])
             c = self._best_multiple(scaled)
             self.bandwidth_ = tuple(c * s for s in spread)
@@ -158,7 +160,9 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         if reset:
             self.view_widths_ = widths
         elif widths != self.view_widths_:
-            raise ValueError(f"X has views with {widths} columns, but KernelRegression was fitted with {self.view_widths_}.")
+            raise ValueError(
+                f"X has views with {widths} columns, but KernelRegression was fitted with {self.view_widths_}."
+            )
         return views
 
 

@@ -12,72 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from itertools import combinations
 from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.arrays import (
-    Array,
-    Scratch,
-    as_float,
-    column_means,
-    float_dtype,
-    inner,
-    is_sparse,
-    like,
-    namespace,
-    scale_rows,
-    shifted,
-    sum_of_squares,
-    to_numpy,
-)
-
-Covariance = Literal["full", "diagonal"] | None
-BLOCKS = ("cross", "within", "means")
-
-
-@dataclass(frozen=True)
-class Keep:
-    """Which moments are computed.
-
-    Parameters
-    ----------
-    blocks : collection of {"cross", "within", "means"}
-        ``"cross"``: T_ayb for every pair of views; ``"within"``: T_aya of every view; ``"means"``: C_ay
-        of every view, which the other two imply. Empty: the response is not looked at.
-    covariance : {"full", "diagonal", None} or one of them per view
-        How much of Σ_a is kept. ``"within"`` needs ``"full"``.
-    cross_covariance : bool
-        Whether C_ab is kept for every pair of views. It is one more product of the size of T_ayb, and it
-        is what lets moments be merged or translated whose responses have different centres.
-    """
-
-    blocks: frozenset[str] = frozenset({"cross"})
-    covariance: tuple[Covariance, ...] = ("full", "full")
-    cross_covariance: bool = True
-
-    @staticmethod
-    def of(
-        n_views: int,
-        blocks: Iterable[str] = ("cross",),
-        covariance: Covariance | Sequence[Covariance] = "full",
-        cross_covariance: bool = True,
-    ) -> Keep:
-        """Check the three choices and spread a single covariance over the views."""
-        chosen = frozenset((blocks,) if isinstance(blocks, str) else blocks)
-        if not chosen <= set(BLOCKS):
-            raise ValueError(f"blocks={sorted(chosen)} is not understood; choose from {list(BLOCKS)}.")
-        per_view = (covariance,) * n_views if covariance is None or isinstance(covariance, str) else tuple(covariance)
-        if len(per_view) != n_views or any(c not in ("full", "diagonal", None) for c in per_view):
-            raise ValueError(
-                f"covariance={covariance!r} is not understood for {n_views} views; give 'full', 'diagonal' or None, "
-                "or one of them per view."
-            )
-        if "within" in chosen and any(c != "full" for c in per_view):
-            raise ValueError("blocks with 'within' need covariance='full': merging T_aya takes C_aa.")
-        return Keep(chosen, per_view, cross_covariance and n_views > 1)
+from jointdr.arrays import Array, Scratch, like, namespace, to_numpy
+from jointdr.products import Covariance, Keep, block_sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +73,7 @@ class Moments:
         """The moments of no rows: the neutral element of `merge`."""
         keep = Keep.of(len(n_features), blocks, covariance, cross_covariance)
         views = [np.zeros((0, n)) for n in n_features]
-        Y = np.zeros((0, n_responses if keep.blocks else 0))
-        return cls._of_floats(views, Y, None, keep, np.float64, None, None, Scratch())
+        return cls(keep=keep, **block_sums(views, np.zeros((0, n_responses)), None, keep, 0, None, Scratch()))
 
     @classmethod
     def of_block(
@@ -175,107 +115,10 @@ class Moments:
         Steps 1.1, 1.2 and 2.1 of Algorithm 1 on a block. Cost O(rows · n²) for each matrix that is kept.
         """
         keep = Keep.of(len(views), blocks, covariance, cross_covariance)
-        xp = namespace(*views)
-        rows = views[0].shape[0]
-        if any(X.shape[0] != rows for X in views):
-            raise ValueError(f"views have different numbers of rows: {[X.shape[0] for X in views]}.")
-        dtype = float_dtype(*views)
-        if keep.blocks:
-            if y is None:
-                raise ValueError(f"blocks={sorted(keep.blocks)} need the response y.")
-            Y = like(y, views[0], dtype=xp.float64)
-            Y = Y[:, None] if Y.ndim == 1 else Y
-        else:
-            Y = like(np.zeros((rows, 0)), views[0], dtype=xp.float64)
-        if Y.shape[0] != rows:
-            raise ValueError(f"y has {Y.shape[0]} rows but the views have {rows}.")
-        w = None if weight is None else like(weight, views[0], dtype=xp.float64)
-        if w is not None and w.shape != (rows,):
-            raise ValueError(f"weight has shape {tuple(w.shape)} but the views have {rows} rows.")
-        floats = [as_float(X, dtype) for X in views]
-        return cls._of_floats(floats, Y, w, keep, dtype, center, y_center, scratch or Scratch())
-
-    @classmethod
-    def _of_floats(
-        cls,
-        views: Sequence[Array],
-        Y: Array,
-        w: Array | None,
-        keep: Keep,
-        dtype: Any,
-        center: Any,
-        y_center: Any,
-        scratch: Scratch,
-    ) -> Moments:
-        xp = namespace(*views)
-        rows, q = Y.shape
-        total = float(rows) if w is None else float(xp.sum(w))
-        if y_center is None:
-            w_mean = Y if w is None else Y * w[:, None]
-            y_center = xp.sum(w_mean, axis=0) / (total or 1.0)
-        y_center = xp.reshape(like(y_center, Y), (-1,))
-        Y = Y - y_center
-        # A weight is a row scaled by its square root, once the row is centred; the constant 1 is a column too.
-        root = xp.ones_like(Y[:, :1]) if q else like(np.ones((rows, 1)), Y)
-        if w is not None:
-            root = root * xp.sqrt(w)[:, None]
-        left = as_float(xp.concat([root, root * Y], axis=1), dtype)
-        y_factors = as_float(Y, dtype)
-
-        centers, centred, targets = [], [], []
-        for k, X in enumerate(views):
-            target = None if center is None or isinstance(center, int) else like(center[k], Y)
-            if is_sparse(X) or isinstance(center, int):
-                c = xp.zeros_like(like(np.zeros(X.shape[1]), Y))
-            else:
-                c = (column_means(X) if rows else like(np.zeros(X.shape[1]), X)) if target is None else like(target, X)
-                X = shifted(X, c, out=scratch.like(X, k))
-                c = as_float(c, xp.float64)
-            centers.append(c)
-            targets.append(c if target is None else target)
-            centred.append(X if w is None else scale_rows(X, left[:, 0]))
-
-        def product(X: Array, Z: Array) -> Array:
-            return as_float(inner(X, Z), xp.float64)
-
-        first = [product(X, left) for X in centred]
-        scatters: list[Array | None] = []
-        for X, kind in zip(centred, keep.covariance, strict=True):
-            if kind is None:
-                scatters.append(None)
-            else:
-                scatters.append(product(X, X) if kind == "full" else as_float(sum_of_squares(X), xp.float64))
-        cross: dict[tuple[int, int], Array] = {}
-        thirds: dict[tuple[int, int], Array] = {}
-        pairs = list(combinations(range(len(views)), 2))
-        if keep.cross_covariance:
-            cross = {(j, k): product(centred[j], centred[k]) for j, k in pairs}
-        wanted = (pairs if "cross" in keep.blocks else []) + (
-            [(k, k) for k in range(len(views))] if "within" in keep.blocks else []
-        )
-        for j in sorted({j for j, _ in wanted}):
-            for i in range(q):
-                weighted = scale_rows(centred[j], y_factors[:, i], out=scratch.like(centred[j], "weighted"))
-                for k in (k for jj, k in wanted if jj == j):
-                    T = product(weighted, centred[k])[None, ...]
-                    thirds[j, k] = T if i == 0 else xp.concat([thirds[j, k], T], axis=0)
-        moments = cls(
-            n_samples=rows,
-            weight=total,
-            weight_squared=total if w is None else float(xp.sum(w * w)),
-            keep=keep,
-            eps=float(xp.finfo(dtype).eps),
-            centers=tuple(centers),
-            y_center=y_center,
-            sums=tuple(G[:, 0] for G in first),
-            y_sum=xp.sum(root * root * Y, axis=0),
-            scatters=tuple(scatters),
-            y_scatters=tuple(G[:, 1:] for G in first),
-            y_scatter=(root * Y).T @ (root * Y),
-            cross_scatters=MappingProxyType(cross),
-            thirds=MappingProxyType(thirds),
-        )
-        return moments.about(targets) if any(c is not t for c, t in zip(centers, targets, strict=True)) else moments
+        moments = cls(keep=keep, **block_sums(views, y, weight, keep, center, y_center, scratch or Scratch()))
+        if center is None or isinstance(center, int) or moments._is_about(center, moments.y_center):
+            return moments
+        return moments.about(center)  # sparse views, which were not centred
 
     # ---------------------------------------------------------------- algebra
 
@@ -290,7 +133,9 @@ class Moments:
         if y_center is None:
             y_center = self.y_center
         y_center = xp.zeros_like(self.y_center) + like(y_center, self.y_center)
-        shifted = self._translated([c - new for c, new in zip(self.centers, center, strict=True)], self.y_center - y_center)
+        shifted = self._translated(
+            [c - new for c, new in zip(self.centers, center, strict=True)], self.y_center - y_center
+        )
         return replace(shifted, centers=tuple(center), y_center=y_center)
 
     def central(self) -> Moments:
@@ -309,7 +154,7 @@ class Moments:
 
     def _translated(self, deltas: Sequence[Array], delta_y: Array) -> Moments:
         """Moments of x + δ and y + δ_y about the same centres."""
-        xp = namespace(*self.centers)
+        namespace(*self.centers)
         w = self.weight
 
         def outer(u: Array, v: Array) -> Array:
@@ -350,8 +195,7 @@ class Moments:
             y_sum=self.y_sum + w * delta_y,
             scatters=tuple(scatters),
             y_scatters=tuple(
-                second(M, d, s, delta_y, self.y_sum)
-                for M, d, s in zip(self.y_scatters, deltas, self.sums, strict=True)
+                second(M, d, s, delta_y, self.y_sum) for M, d, s in zip(self.y_scatters, deltas, self.sums, strict=True)
             ),
             y_scatter=second(self.y_scatter, delta_y, self.y_sum, delta_y, self.y_sum),
             cross_scatters=MappingProxyType(cross),
@@ -376,7 +220,10 @@ class Moments:
         for one, two in ((self, other), (other, self)):
             if one.n_samples == 0:
                 return two
-        centers = [self._common(other, *parts) for parts in zip(self.centers, self.sums, other.centers, other.sums, strict=True)]
+        centers = [
+            self._common(other, *parts)
+            for parts in zip(self.centers, self.sums, other.centers, other.sums, strict=True)
+        ]
         y_center = self._common(other, self.y_center, self.y_sum, other.y_center, other.y_sum)
         one, two = (m if m._is_about(centers, y_center) else m.about(centers, y_center) for m in (self, other))
 
@@ -437,7 +284,9 @@ class Moments:
                 for k, M in enumerate(host.scatters)
             ),
             y_scatters=tuple(M[i] for M, i in zip(host.y_scatters, at, strict=True)),
-            cross_scatters=MappingProxyType({(j, k): rows_columns(M, j, k) for (j, k), M in host.cross_scatters.items()}),
+            cross_scatters=MappingProxyType(
+                {(j, k): rows_columns(M, j, k) for (j, k), M in host.cross_scatters.items()}
+            ),
             thirds=MappingProxyType({(j, k): rows_columns(T, j, k) for (j, k), T in host.thirds.items()}),
         )
 
@@ -454,9 +303,7 @@ class Moments:
         return replace(self, **{f.name: moved(getattr(self, f.name)) for f in fields(self)})
 
     def __reduce__(self) -> Any:  # mapping proxies do not pickle
-        state = {
-            f.name: dict(v) if isinstance(v := getattr(self, f.name), Mapping) else v for f in fields(self)
-        }
+        state = {f.name: dict(v) if isinstance(v := getattr(self, f.name), Mapping) else v for f in fields(self)}
         return _rebuilt, (state,)
 
     # ---------------------------------------------------------------- what the methods read
@@ -533,9 +380,12 @@ class Moments:
         """T_ayb (or T_aya for j = k) about the centre, (q, n_j, n_k): step 2.1 before normalization."""
         if (j, k) not in self.thirds:
             block = "within" if j == k else "cross"
-            raise ValueError(f"T of views {j} and {k} was not kept; compute the moments with blocks including {block!r}.")
+            raise ValueError(
+                f"T of views {j} and {k} was not kept; compute the moments with blocks including {block!r}."
+            )
         return self.thirds[j, k] / self.weight
 
 
 def _rebuilt(state: dict[str, Any]) -> Moments:
-    return Moments(**{name: MappingProxyType(v) if isinstance(v, dict) else v for name, v in state.items()})
+    fields: dict[str, Any] = {name: MappingProxyType(v) if isinstance(v, dict) else v for name, v in state.items()}
+    return Moments(**fields)

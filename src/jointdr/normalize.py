@@ -9,13 +9,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy import linalg
 
 from jointdr.arrays import Array, scale_rows
-from jointdr.moments import Covariance, Moments
+from jointdr.moments import Moments
+from jointdr.products import Covariance
 
 Normalize = Literal["full", "feature", "joint"] | None
 NORMALIZATIONS = ("full", "feature", "joint", None)
@@ -44,7 +45,7 @@ class Whitener:
     """
 
     mean: Array
-    matrix: Array | None
+    matrix: Any
     deviations: Array
 
     @property
@@ -53,9 +54,14 @@ class Whitener:
         return self.matrix is not None and self.matrix.ndim == 2
 
     @property
+    def width(self) -> int:
+        """The number of normalized features."""
+        return int(self.matrix.shape[1]) if self.is_full else len(self.mean)
+
+    @property
     def rank(self) -> int:
         """The number of directions in which the view varies."""
-        return int(self.matrix.shape[1] if self.is_full else np.count_nonzero(self.deviations))  # type: ignore[union-attr]
+        return int(self.matrix.shape[1] if self.is_full else np.count_nonzero(self.deviations))
 
     def pull(self, M: Array) -> Array:
         """Wᵀ M: features to normalized features."""
@@ -76,7 +82,7 @@ class Whitener:
 
 def covariance_needed(normalize: Normalize) -> Covariance:
     """How much of each view's covariance a normalization reads."""
-    return {"full": "full", "joint": "full", "feature": "diagonal", None: None}[normalize]  # type: ignore[return-value]
+    return {"full": "full", "joint": "full", "feature": "diagonal", None: None}[normalize]
 
 
 def whiteners(

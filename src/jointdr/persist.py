@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from jointdr.arrays import Array
-from jointdr.moments import Keep, Moments
+from jointdr.moments import Moments
+from jointdr.products import Keep
 
 FORMAT = 1
 
@@ -43,7 +44,7 @@ def write(path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], ar
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez(file, **plain)
+            np.savez(file, **plain)  # type: ignore[arg-type]
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
@@ -109,9 +110,7 @@ def flattened(moments: Moments) -> tuple[dict[str, Any], dict[str, Array]]:
 def rebuilt(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Moments:
     """The moments that `flattened` took apart."""
     n_views = len(header["covariance"])
-    per_view = {
-        name: tuple(arrays.get(f"moments.{name}.{k}") for k in range(n_views)) for name in _PER_VIEW
-    }
+    per_view = {name: tuple(arrays.get(f"moments.{name}.{k}") for k in range(n_views)) for name in _PER_VIEW}
     per_pair = {
         name: {
             (j, k): arrays[key]

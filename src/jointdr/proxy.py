@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
 from scipy import linalg
 
-from jointdr.arrays import Array, as_float, dense_product, float_dtype, inner, is_foreign, is_sparse, like, namespace, scale_rows, to_numpy
+from jointdr.arrays import (
+    Array,
+    as_float,
+    dense_product,
+    float_dtype,
+    inner,
+    is_foreign,
+    is_sparse,
+    like,
+    namespace,
+    scale_rows,
+    to_numpy,
+)
 from jointdr.engines.local import Block, Rows, slices
 from jointdr.moments import Moments
 from jointdr.normalize import Whitener, regularized, whitening_matrix
@@ -65,7 +78,7 @@ class JointProxy:
         joint = linalg.block_diag(*Sigmas)
         T = linalg.block_diag(*(moments.third(k, k)[0] for k in range(K)))
         ends = np.cumsum([0, *moments.n_features])
-        at = [slice(s, e) for s, e in zip(ends[:-1], ends[1:], strict=True)]
+        at = [slice(s, e) for s, e in itertools.pairwise(ends)]
         for j, k in moments.cross_scatters:
             C = moments.cross_covariance(j, k)
             C = C * np.outer(maps[j].deviations > 0, maps[k].deviations > 0)
@@ -96,7 +109,7 @@ class DataProxy:
         self.rows = rows
         self.maps = tuple(maps)
         self.weight = float(len(rows)) if rows.weight is None else float(rows.weight.sum())
-        self.shape = tuple(m.matrix.shape[1] if m.is_full else len(m.mean) for m in maps)
+        self.shape = tuple(m.width for m in maps)
         self.dtype = float_dtype(*rows.views)
         limit = float(np.finfo(np.float32 if "32" in str(self.dtype) else np.float64).eps) ** -0.25
         self.explicit = tuple(

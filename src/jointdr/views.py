@@ -44,7 +44,9 @@ class Views:
 
     def __init__(self, *arrays: Any, **named: Any) -> None:
         if arrays and named:
-            raise ValueError("Views takes either unnamed views, Views(A, B), or named ones, Views(genes=A, diseases=B).")
+            raise ValueError(
+                "Views takes either unnamed views, Views(A, B), or named ones, Views(genes=A, diseases=B)."
+            )
         names = tuple(named) or tuple(default_name(k) for k in range(len(arrays)))
         tables = arrays or tuple(named.values())
         if not tables:
@@ -251,9 +253,7 @@ def _checked_view(X: Any, name: str) -> Array:
         if 0 in X.shape:
             raise ValueError(f"view {name!r} is empty: its shape is {tuple(X.shape)}.")
         return X
-    return check_array(
-        X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, input_name=f"view {name!r}"
-    )
+    return check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, input_name=f"view {name!r}")
 
 
 def _column_names(X: Any) -> Array | None:

@@ -116,7 +116,7 @@ def test_every_backend_gives_numpys_subspaces(name, solver, dtype):
 
 
 def test_rescaling_any_feature_changes_no_selection(rng):
-    X, y, truth = make_bilinear(20_000, (40, 30), 2, n_informative=6, random_state=6)
+    X, y, _truth = make_bilinear(20_000, (40, 30), 2, n_informative=6, random_state=6)
     A, B = X.arrays
     A = A + 0.5 * A[:, rng.permutation(40)]  # correlated features
     for normalize in ("full", "feature", "joint"):
@@ -155,7 +155,7 @@ def test_dependent_views_need_the_joint_normalization():
 
 
 def test_joint_normalization_is_full_normalization_for_independent_views():
-    X, y, truth = make_bilinear(100_000, 10, 2, random_state=1)
+    X, y, _truth = make_bilinear(100_000, 10, 2, random_state=1)
     full, joint = (JDR(2, normalize=n).fit(X, y) for n in ("full", "joint"))
     assert distance(full.embeddings_, joint.embeddings_) < 0.02
     assert joint.score(X, y) == pytest.approx(full.score(X, y), abs=0.01)

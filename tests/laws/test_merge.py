@@ -134,7 +134,5 @@ def test_drifting_blocks_keep_their_digits():
     drift = np.linspace(0, 1e6, m)[:, None]
     A, B = rng.standard_normal((m, 3)) + drift, rng.standard_normal((m, 2)) - drift
     y = rng.standard_normal(m)
-    parts = (
-        Moments.of_block((A[i : i + 100], B[i : i + 100]), y[i : i + 100], **EVERYTHING) for i in range(0, m, 100)
-    )
+    parts = (Moments.of_block((A[i : i + 100], B[i : i + 100]), y[i : i + 100], **EVERYTHING) for i in range(0, m, 100))
     assert largest_difference(summary(reduce(Moments.merge, parts)), brute_force(A, B, y)) < 1e-12

@@ -119,7 +119,9 @@ class SyntheticModel:
         waiting: tuple[Array, ...] | None = None
         for c in range(-(-n_samples // CHUNK)):
             size = min(CHUNK, n_samples - c * CHUNK)
-            chunk = tuple(part[:size] for part in self._chunk(np.random.default_rng([random_state, 1 + c]), U, V, dtype))
+            chunk = tuple(
+                part[:size] for part in self._chunk(np.random.default_rng([random_state, 1 + c]), U, V, dtype)
+            )
             if waiting is not None:
                 chunk = tuple(np.concatenate(parts) for parts in zip(waiting, chunk, strict=True))
             A, B, y = chunk
@@ -158,7 +160,9 @@ _LINKS: dict[str, Callable[[SyntheticModel, Array, Array], Array]] = {
 }
 
 
-def make_bilinear(n_samples: int = 1000, n_features: Any = 100, n_components: int = 5, *, random_state: int = 0, **options: Any) -> Sample:
+def make_bilinear(
+    n_samples: int = 1000, n_features: Any = 100, n_components: int = 5, *, random_state: int = 0, **options: Any
+) -> Sample:
     """The paper's bilinear model, y = aᵀUVᵀb + N(0, 1); options as in `SyntheticModel`.
 
     Examples
@@ -171,22 +175,32 @@ def make_bilinear(n_samples: int = 1000, n_features: Any = 100, n_components: in
     return SyntheticModel("bilinear", n_features, n_components, **options).sample(n_samples, random_state)
 
 
-def make_rbf(n_samples: int = 1000, n_features: Any = 10, n_components: int = 2, *, random_state: int = 0, **options: Any) -> Sample:
+def make_rbf(
+    n_samples: int = 1000, n_features: Any = 10, n_components: int = 2, *, random_state: int = 0, **options: Any
+) -> Sample:
     """The paper's RBF model, y ~ Ber(exp(−‖Uᵀa − Vᵀb‖²/σ²)); options as in `SyntheticModel`."""
     return SyntheticModel("rbf", n_features, n_components, **options).sample(n_samples, random_state)
 
 
-def make_logistic(n_samples: int = 1000, n_features: Any = 50, n_components: int = 3, *, random_state: int = 0, **options: Any) -> Sample:
+def make_logistic(
+    n_samples: int = 1000, n_features: Any = 50, n_components: int = 3, *, random_state: int = 0, **options: Any
+) -> Sample:
     """The bilinear logistic model, y ~ Ber(1/(1 + exp(−aᵀUVᵀb − t))); options as in `SyntheticModel`."""
     return SyntheticModel("logistic", n_features, n_components, **options).sample(n_samples, random_state)
 
 
-def make_odd(n_samples: int = 1000, n_features: Any = 10, n_components: int = 3, *, random_state: int = 0, **options: Any) -> Sample:
+def make_odd(
+    n_samples: int = 1000, n_features: Any = 10, n_components: int = 3, *, random_state: int = 0, **options: Any
+) -> Sample:
     """The odd link of the supplement, y = Σ_j (Uᵀa)_j (Vᵀb)_j without noise: JDR succeeds, pHd fails."""
-    return SyntheticModel("bilinear", n_features, n_components, **{"noise": 0.0, **options}).sample(n_samples, random_state)
+    return SyntheticModel("bilinear", n_features, n_components, **{"noise": 0.0, **options}).sample(
+        n_samples, random_state
+    )
 
 
-def make_even(n_samples: int = 1000, n_features: Any = 10, n_components: int = 3, *, random_state: int = 0, **options: Any) -> Sample:
+def make_even(
+    n_samples: int = 1000, n_features: Any = 10, n_components: int = 3, *, random_state: int = 0, **options: Any
+) -> Sample:
     """The even link of the supplement, y = Σ_j (Uᵀa)_j² (Vᵀb)_j² without noise: JDR fails, pHd succeeds."""
     return SyntheticModel("even", n_features, n_components, **{"noise": 0.0, **options}).sample(n_samples, random_state)
 

@@ -76,7 +76,9 @@ class Rows:
     def blocks(self, rows: int) -> Iterator[Block]:
         """Blocks of at most this many rows, without copies."""
         for at in slices(len(self), rows):
-            yield Block(tuple(X[at, :] for X in self.views), self.y[at], None if self.weight is None else self.weight[at])
+            yield Block(
+                tuple(X[at, :] for X in self.views), self.y[at], None if self.weight is None else self.weight[at]
+            )
 
     def fold(self, **keep: Any) -> Moments:
         """The moments of all rows in one read; keywords as in `Moments.of_block`.

@@ -1,0 +1,34 @@
+# Two commands do all the set-up: `make demo` and `make test`. Each builds .venv the first time; later runs need no network.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test lint benchmarks clean
+
+demo: $(VENV)/.demo
+	$(BIN)/python examples/quickstart.py
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+benchmarks: $(VENV)/.demo
+	$(BIN)/python benchmarks/fit_dense.py
+	$(BIN)/python benchmarks/fit_wide.py
+	$(BIN)/python benchmarks/solvers.py
+	$(BIN)/python benchmarks/import_time.py
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.%: pyproject.toml | $(BIN)/python
+	$(PIP) install -e ".[$*]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) demo_output
