@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from jointdr import JDR, Views
+from jointdr import JDR, Views, estimators
 from jointdr.estimators import NoSignalWarning
 
 
@@ -118,11 +118,14 @@ def test_transform_and_score(good, change, message):
         model.score(change(A, B), y)
 
 
+@pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("options", [*SOLVERS, {"normalize": None}, {"normalize": "joint"}], ids=str)
-def test_constant_y_warns(good, options):
+def test_constant_y_warns(monkeypatch, good, options, large):
+    if large:
+        monkeypatch.setattr(estimators, "EXTENDABLE_PRODUCTS", 0)
     A, B, _ = good
     with pytest.warns(NoSignalWarning, match="y is constant"):
-        model = JDR(1, **options).fit((A, B), np.full(30, 3.5))
+        model = JDR(1, **options).fit((A, B), np.full(30, 0.1))
     assert np.isfinite(model.embeddings_[0]).all()
     assert model.embeddings_[0].shape == (4, 1)
     with pytest.raises(ValueError, match="nothing to score"):

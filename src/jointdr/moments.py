@@ -173,21 +173,20 @@ class Moments:
             (j, k): second(M, deltas[j], self.sums[j], deltas[k], self.sums[k])
             for (j, k), M in self.cross_scatters.items()
         }
-        response_moves = not self._negligible(delta_y)
         thirds = {}
         for (j, k), T in self.thirds.items():
             # Σ (a+δa)(y+δy)(b+δb)ᵀ = T + δa C_ybᵀ + C_ay δbᵀ + S_y δa δbᵀ + δy Σ (a+δa)(b+δb)ᵀ
             right = self.y_scatters[k].T + self.y_sum[:, None] * deltas[k][None, :]
             T = T + deltas[j][None, :, None] * right[:, None, :]
             T = T + self.y_scatters[j].T[:, :, None] * deltas[k][None, None, :]
-            if response_moves:
-                between = scatters[j] if j == k else cross.get((j, k))
-                if between is None:
-                    raise ValueError(
-                        "These moments were taken without cross_covariance, so the centre of y cannot be moved. "
-                        "Compute all blocks with cross_covariance=True, or with the same y_center."
-                    )
+            between = scatters[j] if j == k else cross.get((j, k))
+            if between is not None:
                 T = T + delta_y[:, None, None] * between[None, :, :]
+            elif not self._is_rounding(delta_y):
+                raise ValueError(
+                    "These moments were taken without cross_covariance, so the centre of y cannot be moved. "
+                    "Compute all blocks with cross_covariance=True, or with the same y_center."
+                )
             thirds[j, k] = T
         return replace(
             self,
@@ -202,11 +201,11 @@ class Moments:
             thirds=MappingProxyType(thirds),
         )
 
-    def _negligible(self, delta_y: Array) -> bool:
+    def _is_rounding(self, delta_y: Array) -> bool:
         """Whether moving y by this much is below the rounding of y's own spread."""
         xp = namespace(*self.centers)
-        spread = xp.sqrt(xp.linalg.diagonal(self.y_scatter) / (self.weight or 1.0))
-        return not bool(xp.any(xp.abs(delta_y) > 1e-13 * spread))
+        spread_squared = xp.linalg.diagonal(self.y_scatter) / (self.weight or 1.0)
+        return bool(xp.all(delta_y**2 <= 1e-26 * spread_squared))
 
     def merge(self, other: Moments) -> Moments:
         """The moments of the rows of both. Cost O(n²), whatever the number of rows."""

@@ -52,6 +52,14 @@ def test_merge_is_associative(p, q, r):
     assert_same((p + q) + r, p + (q + r))
 
 
+def test_rounding_below_zero_variance():
+    """Merging equal rows at different centres may leave a variance of −1e-16; translation must not mind."""
+    parts = [([[0.0] * 3], [[0.0] * 2], [0.0], [1.0]), ([[-50.0] * 3], [[50.0] * 2], [-50.0], [1.0])]
+    twice = ([[-50.0] * 3] * 2, [[50.0] * 2] * 2, [-50.0] * 2, [2.25, 2.79852972])
+    p, q, r = (moments(tuple(np.array(x) for x in part)) for part in (*parts, twice))
+    assert_same((p + q) + r, p + (q + r))
+
+
 @settings(max_examples=60, deadline=None)
 @given(blocks(), blocks())
 def test_merge_is_commutative(p, q):

@@ -69,6 +69,8 @@ class Rows:
 
     def centred(self) -> Rows:
         """The same rows with the mean of y taken off."""
+        if np.ptp(self.y) == 0:
+            return Rows(self.views, np.zeros_like(self.y), self.weight)
         y = self.y - np.average(self.y, weights=self.weight)
         # The mean is rounded to its own precision; the mean of what is left removes the rest.
         return Rows(self.views, y - np.average(y, weights=self.weight), self.weight)
