@@ -47,9 +47,10 @@ BAD_FITS = {
         lambda A, B, y: ((A.astype(str).astype("U3") + np.array("x"), B), y),
         "could not convert|dtype='numeric'",
     ),
-    "string y": (lambda A, B, y: ((A, B), np.where(y > 0, "yes", "no")), "y should hold numbers.*Encode labels"),
+    "dates": (lambda A, B, y: ((A, B), np.arange(30).astype("datetime64[D]")), "numbers or labels"),
+    "mixed y": (lambda A, B, y: ((A, B), np.array([1.0, "x", None] * 10, dtype=object)), "numbers or labels"),
     "y missing": (lambda A, B, y: ((A, B), None), "requires y to be passed"),
-    "wide y": (lambda A, B, y: ((A, B), np.column_stack([y, y])), "y should be a 1d array"),
+    "deep y": (lambda A, B, y: ((A, B), y[:, None, None]), "y should be a 1d array"),
     "one view": (lambda A, B, y: ((A,), y), "two views, but got 1"),
     "three views": (lambda A, B, y: ((A, B, B), y), "two views, but got 3"),
     "flat view": (lambda A, B, y: ((A[:, 0], B), y), "table of shape"),
@@ -187,4 +188,4 @@ def test_numbers_as_objects_are_taken(good):
     np.testing.assert_array_equal(JDR(1).fit((A.astype(object), B), y.astype(object)).embeddings_[0], plain)
     np.testing.assert_array_equal(JDR(1).fit((A.tolist(), B.tolist()), y.tolist()).embeddings_[0], plain)
     np.testing.assert_array_equal(JDR(1).fit({"p": A, "q": B}, y).embeddings_[0], plain)
-    np.testing.assert_array_equal(JDR(1).fit(Views(p=A, q=B), y[:, None].ravel()).embeddings_[0], plain)
+    np.testing.assert_array_equal(JDR(1).fit(Views(p=A, q=B), list(y)).embeddings_[0], plain)

@@ -92,6 +92,9 @@ def test_float32():
         {"n_features": 3, "n_components": 4},
         {"n_features": 10, "n_components": 4, "n_informative": 3},
         {"correlation": 1.0},
+        {"sigma": 0.0},
+        {"probability": 2.0},
+        {"n_features": (4, 5, 6), "n_components": 1},
         {"n_features": (4, 5), "n_components": 2, "correlation": 0.2},
     ],
 )

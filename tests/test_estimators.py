@@ -211,7 +211,7 @@ def test_partial_fit_on_a_large_fit_says_what_to_do(monkeypatch, data):
     A, B, y = data
     monkeypatch.setattr(estimators, "EXTENDABLE_PRODUCTS", 0)
     model = JDR(2).fit((A, B), y)
-    with pytest.raises(ValueError, match="Start with partial_fit"):
+    with pytest.raises(ValueError, match="Start anew with partial_fit"):
         model.partial_fit((A, B), y)
     raw = JDR(2, normalize=None).fit((A[:100], B[:100]), y[:100]).partial_fit((A[100:], B[100:]), y[100:])
     np.testing.assert_allclose(raw.embeddings_[0], JDR(2, normalize=None).fit((A, B), y).embeddings_[0], atol=1e-10)
@@ -223,6 +223,8 @@ def test_partial_fit_one_row_at_a_time(data):
     model.partial_fit((A[:1], B[:1]), y[:1])
     with pytest.raises(ValueError, match="1 sample"):
         model.transform((A, B))
+    assert not hasattr(model, "embeddings_")
+    assert "<div" in model._repr_html_()
     for i in range(1, len(y)):
         model.partial_fit((A[i : i + 1], B[i : i + 1]), y[i : i + 1])
     np.testing.assert_allclose(model.embeddings_[0], JDR(2).fit((A, B), y).embeddings_[0], atol=1e-10)
@@ -273,3 +275,82 @@ def test_memory_layouts(data, layout):
     }
     model = JDR(2).fit((forms[layout](A), forms[layout](B)), y)
     np.testing.assert_allclose(model.embeddings_[0], JDR(2).fit((A, B), y).embeddings_[0], atol=1e-10)
+
+
+def test_score_with_weights_and_without_normalization(data):
+    A, B, y = data
+    w = np.linspace(0.5, 3, len(y))
+    at = np.repeat(np.arange(len(y)), 1 + (np.arange(len(y)) % 3))
+    counts = 1.0 + (np.arange(len(y)) % 3)
+    for options in ({}, {"normalize": None}, {"normalize": "joint", "n_features_to_select": 3}):
+        model = JDR(2, **options).fit((A, B), y)
+        weighted = model.score((A, B), y, sample_weight=counts)
+        assert weighted == pytest.approx(model.score((A[at], B[at]), y[at]), rel=1e-9)
+        assert weighted != pytest.approx(model.score((A, B), y, sample_weight=w), rel=1e-6)
+    raw = JDR(2, normalize=None).fit((A, B), y)
+    scaled = JDR(2, normalize=None).fit((A * 10, B * 7), y * 3)
+    assert scaled.score((A * 10, B * 7), y * 3) == pytest.approx(raw.score((A, B), y), rel=1e-9)
+    X0 = (y[:, None] * A).T @ B / len(y)
+    expected = np.sum(linalg.svdvals(X0)[:2] ** 2) / np.mean(y**2) / np.mean(A**2) / np.mean(B**2)
+    assert raw.score((A, B), y) == pytest.approx(expected, rel=1e-9)
+
+
+def test_views_are_matched_by_name(rng):
+    A, B = rng.standard_normal((500, 5)), rng.standard_normal((500, 5))
+    y = A[:, 0] * B[:, 1]
+    model = JDR(2).fit(Views(genes=A, diseases=B), y)
+    expected = model.transform((A, B))
+    for X in (Views(diseases=B, genes=A), {"diseases": B, "genes": A}, Views(genes=A, diseases=B)):
+        np.testing.assert_array_equal(model.transform(X)[0], expected[0])
+    with pytest.raises(ValueError, match="fitted with the views"):
+        model.transform(Views(genes=A, drugs=B))
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was(data):
+    A, B, y = data
+    bad = B.copy()
+    bad[3, 1] = np.nan
+    for model in (JDR(2).fit((A, B), y), JDR(2).partial_fit((A, B), y)):
+        before = model.transform((A, B))[0]
+        for call in (model.fit, model.partial_fit):
+            with pytest.raises(ValueError):
+                call((A[:, :3], bad), y)
+            np.testing.assert_array_equal(model.transform((A, B))[0], before)
+        with pytest.raises(ValueError, match="more than the smaller view"):
+            model.set_params(n_components=9).fit((A, B), y)
+        model.set_params(n_components=2)
+        assert model.n_features_per_view_ == (6, 4)
+
+
+def test_streams_without_weight(data):
+    A, B, y = data
+    model = JDR(2).partial_fit((A, B), y, sample_weight=np.zeros(len(y)))
+    with pytest.raises(NotFittedError, match="total weight of 0"):
+        model.transform((A, B))
+    model.partial_fit((A, B), y)
+    np.testing.assert_allclose(model.embeddings_[0], JDR(2).fit((A, B), y).embeddings_[0], atol=1e-10)
+
+
+def test_arrays_of_one_library(data):
+    torch = pytest.importorskip("torch")
+    A, B, y = data
+    with pytest.raises(TypeError, match="arrays of one library"):
+        JDR(2).fit((torch.asarray(A), B), y)
+    with pytest.raises(TypeError, match="drop views="):
+        JDR(2, views=[slice(0, 6), slice(6, None)]).fit((A, B), y)
+
+
+def test_selection_in_a_strict_backend(data):
+    xp = pytest.importorskip("array_api_strict")
+    A, B, y = data
+    model = JDR(2, n_features_to_select=(3, 3), solver="randomized", random_state=0)
+    expected = model.fit((A, B), y).embeddings_[0]
+    np.testing.assert_allclose(model.fit((xp.asarray(A), xp.asarray(B)), y).embeddings_[0], expected, atol=1e-9)
+
+
+def test_sparse_float32_stays_float32(data):
+    from scipy import sparse
+
+    A, B, y = data
+    views = tuple(sparse.csr_array(V.astype(np.float32)) for V in (A, B))
+    assert JDR(2).fit(views, y).transform(views)[0].dtype == np.float32

@@ -81,3 +81,26 @@ def test_bad_queries(rng):
         model.predict(Z[0])
     with pytest.raises(ValueError, match="NaN"):
         model.predict((np.full((1, 2), np.nan), np.zeros((1, 3))))
+
+
+def test_far_from_zero(rng):
+    Z, y = rng.standard_normal((200, 3)), rng.standard_normal(200)
+    near, far = KernelRegression(0.5).fit(Z, y), KernelRegression(0.5).fit(Z + 1e8, y)
+    np.testing.assert_allclose(far.predict(Z + 1e8), near.predict(Z), atol=1e-5)
+
+
+def test_views_in_any_container(rng):
+    Z = [rng.standard_normal((30, 2)), rng.standard_normal((30, 3))]
+    y = rng.standard_normal(30)
+    expected = KernelRegression(1.0).fit(tuple(Z), y).predict(tuple(Z))
+    np.testing.assert_array_equal(KernelRegression(1.0).fit(Z, y).predict(Z), expected)
+    named = {"a": Z[0], "b": Z[1]}
+    np.testing.assert_array_equal(KernelRegression(1.0).fit(named, y).predict(named), expected)
+
+
+def test_weights_count_in_the_choice_of_the_bandwidth(rng):
+    Z, y = rng.standard_normal((300, 1)), rng.standard_normal(300)
+    y[:150] = np.sin(6 * Z[:150, 0])
+    smooth = KernelRegression().fit(Z, y, sample_weight=np.repeat([1e-3, 1.0], 150)).bandwidth_
+    wavy = KernelRegression().fit(Z, y, sample_weight=np.repeat([1.0, 1e-3], 150)).bandwidth_
+    assert wavy[0] < 0.5 * smooth[0]

@@ -51,3 +51,17 @@ def test_recall_at_k():
 def test_recall_errors(scores, truth, k, message):
     with pytest.raises(ValueError, match=message):
         recall_at_k(scores, truth, k)
+
+
+def test_any_kind_of_scores():
+    for kind in (np.uint8, np.int8, bool, np.float32):
+        scores = np.array([[1, 0, 1]]).astype(kind)
+        assert recall_at_k(scores, [[1, 0, 0]], 1) == 1.0
+    assert recall_at_k(np.array([[-128, 3, 0]], dtype=np.int8), [[0, 1, 0]], 1) == 1.0
+
+
+def test_missing_directions_count_as_orthogonal():
+    U = np.eye(4)[:, :2]
+    assert subspace_error(U, np.zeros((4, 2))) == pytest.approx(np.sqrt(2))
+    assert subspace_error(U, np.column_stack([U[:, 0], 2 * U[:, 0]])) == pytest.approx(1.0)
+    assert subspace_error(U * [1.0, 1e-17], U) == pytest.approx(0.0, abs=1e-12)

@@ -83,6 +83,8 @@ def test_float32_products_and_float64_sums(rng):
     block = Moments.of_block((A[:1000], B[:1000]), y[:1000], **EVERYTHING)
     assert block.eps == np.finfo(np.float32).eps
     assert all(M.dtype == np.float64 for M in (*block.scatters, *block.sums, block.third(0, 1)))
+    other = Moments.of_block((A[:9].astype(float), B[:9].astype(float)), y[:9], **EVERYTHING)
+    assert (other + block).eps == (block + other).eps == block.eps  # the coarser of the two
     double = summary(Moments.of_block((A[:1000].astype(float), B[:1000].astype(float)), y[:1000], **EVERYTHING))
     error = largest_difference(summary(block), double)
     assert 1e-12 < error < 1e-4  # the products ran in single precision
@@ -194,7 +196,11 @@ def test_frozen_and_picklable(data):
         (lambda A, B, y: Moments.of_block((A, B), y[1:]), "y has"),
         (lambda A, B, y: Moments.of_block((A, B)), "need the response y"),
         (lambda A, B, y: Moments.of_block((A, B), y, y[1:]), "weight has shape"),
-        (lambda A, B, y: Moments.of_block((A, B), y) + Moments.of_block((A, A), y), "same views and blocks"),
+        (lambda A, B, y: Moments.of_block((A, B), y, -np.ones(len(y))), "must not be negative"),
+        (
+            lambda A, B, y: Moments.of_block((A, B), y) + Moments.of_block((A, A), y),
+            "same views, normalization and blocks",
+        ),
     ],
 )
 def test_clear_errors(data, call, message):

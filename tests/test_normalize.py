@@ -125,3 +125,76 @@ def test_constant_features_are_named_by_their_columns():
 
 def test_whitening_matrix_of_nothing():
     assert whitening_matrix(np.zeros((3, 3)), 1e-16, "nothing").shape == (3, 0)
+
+
+def test_joint_covariance_stays_positive_semidefinite():
+    """Shrinking the two views but not what is between them would not."""
+    errors = {}
+    for ridge in (0.0, 0.1, "auto"):
+        found = []
+        for seed in range(3):
+            X, y, truth = make_bilinear(600, 60, 1, correlation=0.6, noise=0.1, random_state=seed)
+            found.append(nsee(truth, JDR(1, normalize="joint", ridge=ridge).fit(X, y).embeddings_))
+        errors[ridge] = np.mean(found)
+    assert errors["auto"] <= 1.05 * errors[0.0]
+    X, y, _ = make_bilinear(200, 100, 1, correlation=0.6, noise=0.1)
+    assert JDR(1, normalize="joint", ridge="auto").fit(X, y).singular_values_[0] < 10
+
+
+def test_float32_sees_what_float64_sees(rng):
+    """AR(0.95) features: a condition number of 1700 is far from singular, also in single precision."""
+    m, n = 20_000, 300
+    X, y, _ = make_bilinear(m, n, 2, random_state=0)
+    L = np.linalg.cholesky(0.95 ** np.abs(np.subtract.outer(np.arange(n), np.arange(n))))
+    A, B = (V @ L.T for V in X.arrays)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        double = JDR(2).fit((A, B), y)
+        single = JDR(2).fit((A.astype(np.float32), B.astype(np.float32)), y)
+    assert nsee(double.embeddings_, single.embeddings_) < 1e-3
+
+
+@pytest.mark.parametrize("normalize", ["full", "feature"])
+@pytest.mark.parametrize("seed", range(8))
+def test_constant_features_of_sparse_views_and_under_weights(normalize, seed):
+    from scipy import sparse
+
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(50, 400))
+    A, B, y = rng.standard_normal((m, 5)), rng.standard_normal((m, 3)), rng.standard_normal(m)
+    A[:, 2] = rng.uniform(-100, 100)
+    w = rng.uniform(0.1, 5, m)
+    model = JDR(1, normalize=normalize)
+    for weight in (None, w):
+        with pytest.warns(ConstantFeatureWarning, match=": 2"):
+            model.fit((sparse.csr_array(A), B), y, sample_weight=weight)
+        np.testing.assert_array_equal(model.embeddings_[0][2], 0)
+    w = w * (rng.random(m) < 0.7)
+    A[w == 0, 2] = rng.standard_normal(int((w == 0).sum()))
+    with pytest.warns(ConstantFeatureWarning, match=": 2"):
+        model.fit((A, B), y, sample_weight=w)
+    np.testing.assert_array_equal(model.embeddings_[0][2], 0)
+
+
+def test_features_that_underflow_say_so(data):
+    A, B, y = data
+    with pytest.raises(ValueError, match="underflow"):
+        JDR(2).fit(((A * 1e-23).astype(np.float32), B.astype(np.float32)), y)
+    with pytest.raises(ValueError, match="underflow"):
+        JDR(2, normalize="feature", solver="randomized").fit((A * 1e-155, B), y)
+    JDR(2).fit((A * 1e-100, B), y)
+
+
+def test_moments_with_another_covariance(data):
+    A, B, y = data
+    full = Moments.of_block((A, B), y)
+    expected = JDR(2, normalize="feature").fit((A, B), y).embeddings_[0]
+    np.testing.assert_allclose(JDR(2, normalize="feature").fit_moments(full).embeddings_[0], expected, atol=1e-10)
+    with pytest.raises(ValueError, match="needs full covariances"):
+        JDR(2).fit_moments(Moments.of_block((A, B), y, covariance="diagonal"))
+    with pytest.raises(ValueError, match="embeds two views"):
+        JDR(2).fit_moments(Moments.of_block((A, B, B), y))
+    with pytest.raises(ValueError, match="was not kept"):
+        JDR(2).fit_moments(Moments.of_block((A, B), y, blocks=("means",)))
+    with pytest.raises(ValueError, match="NaN"):
+        JDR(2).fit_moments(Moments.of_block((A * np.nan, B), y))

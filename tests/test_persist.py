@@ -100,6 +100,7 @@ def rewrite(path, change):
         (lambda h, a: h.update(format=99), "format 99.*Update jointdr"),
         (lambda h, a: h.update(kind="PCA"), "holds a PCA model"),
         (lambda h, a: h.pop("format"), "no format"),
+        (lambda h, a: h.update(params={**h["params"], "scale": 3}), "altered or damaged"),
         (lambda h, a: a.update({"bases.0": a["bases.0"] + 1}), "altered or damaged"),
         (lambda h, a: a.pop("bases.0"), "altered or damaged"),
     ],
@@ -146,3 +147,26 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, data, monkeypatch):
 def test_objects_are_not_saved(tmp_path):
     with pytest.raises(TypeError, match="Python objects"):
         persist.write(tmp_path / "x", "JDR", {}, {"a": np.array([object()])})
+
+
+def test_an_ordinary_file_with_everything_in_it(tmp_path, data):
+    A, B, y = data
+    table = np.hstack([A, B])
+    path = tmp_path / "model.npz"
+    old = os.umask(0o022)
+    try:
+        JDR(2, views=[range(6), range(6, 10)]).fit(table, y).set_output(transform="pandas").save(path)
+    finally:
+        os.umask(old)
+    assert path.stat().st_mode & 0o777 == 0o644
+    again = JDR.load(path)
+    assert isinstance(again.transform(table), pd.DataFrame)
+
+
+def test_all_folds_are_saved(tmp_path, data):
+    A, B, y = data
+    JDR("auto", moments="all").partial_fit((A[:200], B[:200]), y[:200]).save(tmp_path / "half")
+    again = JDR.load(tmp_path / "half").partial_fit((A[200:], B[200:]), y[200:])
+    whole = JDR("auto", moments="all").fit((A, B), y)
+    assert again.n_components_ == whole.n_components_
+    np.testing.assert_allclose(again.embeddings_[0], whole.embeddings_[0], atol=1e-9)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
 
 from jointdr import Views
 from jointdr.views import as_views, column_positions, split_columns
@@ -119,3 +120,38 @@ def test_split_columns_of_sparse_and_dense(rng):
 def test_bad_column_groups(group, columns, message):
     with pytest.raises(ValueError, match=message):
         split_columns(np.zeros((3, 2)), [group, slice(0, 1)], columns)
+
+
+def test_it_is_no_sequence_of_rows_and_no_matrix():
+    X = Views(np.zeros((3, 2)), np.ones((3, 1)))
+    for key in (3, -4, 100):
+        with pytest.raises(IndexError, match="out of range"):
+            X[key]
+    with pytest.raises(TypeError):
+        list(X)
+    with pytest.raises(TypeError, match=r"np.hstack\(X.arrays\)"):
+        np.asarray(X)
+    with pytest.raises(TypeError, match=r"np.hstack\(X.arrays\)"):
+        StandardScaler().fit(X)
+    with pytest.raises(TypeError, match="is a Views itself"):
+        Views(X, X)
+
+
+def test_frames_in_different_orders_are_refused():
+    A = pd.DataFrame({"x": [1.0, 2.0, 3.0]}, index=["p", "q", "r"])
+    with pytest.raises(ValueError, match=r"B.loc\[A.index\]"):
+        Views(A, A.iloc[::-1])
+    assert len(Views(A, A.copy())) == 3
+    assert len(Views(A, A.reset_index(drop=True))) == 3
+
+
+def test_reordered():
+    X = Views(p=np.zeros((2, 1)), q=np.ones((2, 3))).reordered(("q", "p"))
+    assert X.names == ("q", "p")
+    assert X.n_features == (3, 1)
+
+
+@pytest.mark.parametrize("groups", [5, "ab", [[0, "w"], [1]], [[0.9, 1.2], [2]], [[-20, 0], [1]]])
+def test_other_bad_groups(groups):
+    with pytest.raises(ValueError, match="view"):
+        split_columns(np.zeros((3, 4)), groups, None)

@@ -31,7 +31,11 @@ def namespace(*arrays: Array) -> Any:
     dense = [X for X in arrays if not is_sparse(X)]
     if not dense:
         return array_namespace(np.empty(0))
-    xp = array_namespace(*dense)
+    try:
+        xp = array_namespace(*dense)
+    except TypeError:
+        kinds = ", ".join(sorted({type(X).__module__ for X in dense}))
+        raise TypeError(f"All views must be arrays of one library, but got arrays of {kinds}.") from None
     if len(dense) < len(arrays) and is_foreign(dense[0]):
         raise TypeError(
             f"SciPy sparse views cannot be mixed with {type(dense[0]).__module__} arrays. "
@@ -63,6 +67,22 @@ def to_numpy(X: Array) -> Array:
         return np.asarray(X)
     except (TypeError, RuntimeError):
         return np.from_dlpack(X)
+
+
+def take_rows(X: Array, at: Array) -> Array:
+    """The rows of these numbers."""
+    if is_foreign(X):
+        xp = array_namespace(X)
+        return xp.take(X, like(at, X, xp.int64), axis=0)
+    return X[at, :]
+
+
+def take_columns(X: Array, at: Array) -> Array:
+    """The columns of these numbers."""
+    if is_foreign(X):
+        xp = array_namespace(X)
+        return xp.take(X, like(at, X, xp.int64), axis=1)
+    return X[:, at]
 
 
 def float_dtype(*views: Array) -> Any:
@@ -128,6 +148,8 @@ def sum_of_squares(X: Array) -> Array:
     return array_namespace(X).sum(X * X, axis=0)
 
 
-def column_means(X: Array) -> Array:
-    """The column means of a dense block."""
-    return array_namespace(X).mean(X, axis=0)
+def column_means(X: Array, weight: Array | None, total: float) -> Array:
+    """The (weighted) column means of a dense block."""
+    if weight is None:
+        return array_namespace(X).mean(X, axis=0)
+    return (like(weight, X) @ X) / (total or 1.0)

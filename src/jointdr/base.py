@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -14,10 +16,12 @@ from sklearn.utils.validation import validate_data
 
 from jointdr import persist
 from jointdr.arrays import Array, namespace, to_numpy
-from jointdr.directions import Embedding
+from jointdr.embedding import Embedding
 from jointdr.engines.local import Rows
 from jointdr.moments import Moments
-from jointdr.views import Views, as_views, checked_response, checked_weight, raise_if_not_finite, split_columns
+from jointdr.proxy import OVERFLOW
+from jointdr.response import Transform, checked
+from jointdr.views import Views, as_views, checked_weight, default_name, raise_if_not_finite, split_columns
 
 KEEP_MOMENTS_BYTES = 100_000_000
 """`fit` keeps ``moments_`` while they are smaller than this."""
@@ -26,13 +30,16 @@ KEEP_MOMENTS_BYTES = 100_000_000
 class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """A linear embedding per view, found from moments.
 
-    A subclass has the parameters ``views`` and ``scale`` and defines `_solve` (moments → `Embedding`) and
-    `_moments_needed`. The embedding is solved for when it is first read, so that `partial_fit` costs one merge.
+    A subclass has the parameters ``views`` and ``scale`` and defines `_fold` (rows → moments), `_solve`
+    (moments → `Embedding`) and `_responses`. The embedding is solved for when it is first read, so that `partial_fit`
+    costs one merge.
     """
 
     views: Any
     scale: Any
     moments_: Moments
+    response_: Transform
+    _parts: list[Moments]
     _embedding: Embedding
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -42,12 +49,16 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     # ---------------------------------------------------------------- what a subclass defines
 
     @abstractmethod
-    def _solve(self, moments: Moments) -> Embedding:
-        """The embedding of these moments."""
+    def _solve(self, parts: list[Moments]) -> Embedding:
+        """The embedding of the rows whose moments these are together."""
 
     @abstractmethod
-    def _moments_needed(self, n_features: tuple[int, ...]) -> dict[str, Any]:
-        """Keywords of `Moments.of_block` for moments that can be merged."""
+    def _fold(self, rows: Rows, first_row: int) -> list[Moments]:
+        """The moments of these rows, mergeable with those of rows to come, in as many parts as the method needs."""
+
+    @abstractmethod
+    def _responses(self, y: Array, weight: Array | None, reset: bool, streaming: bool) -> Array:
+        """The checked response as the (rows, q) numbers that moments are taken of."""
 
     # ---------------------------------------------------------------- fitting from moments
 
@@ -57,7 +68,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Parameters
         ----------
         X : tuple of (m, n_k) arrays, Views, or one (m, n) matrix when ``views`` is given
-        y : (m,) array
+        y : (m,) array, or (m, q) for several responses
         sample_weight : (m,) array, optional
 
         Notes
@@ -65,21 +76,29 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         One pass over the new rows; the memory that is kept does not grow with their number. It continues an earlier
         `fit` if that was small (m·n₁·n₂ ≤ 10⁹): a larger `fit` saves the product C_ab, which continuing needs.
         """
+        with self._unchanged_on_failure():
+            return self._extended(X, y, sample_weight)
+
+    def _extended(self, X: Any, y: Any, sample_weight: Any) -> Self:
         started = hasattr(self, "moments_")
         if not started and hasattr(self, "_embedding"):
-            raise ValueError("This model was fitted without keeping its moments: start anew with partial_fit.")
+            raise ValueError(
+                "This model was fitted without keeping its moments, so that it cannot be extended: "
+                "start anew with partial_fit on sklearn.base.clone(model)."
+            )
         views = self._validated(X, reset=not started, minimum_rows=1)
-        y = checked_response(y, len(views), type(self).__name__)
+        y = checked(y, len(views), type(self).__name__)
         w = checked_weight(sample_weight, len(views), minimum=0)
         if started and not self.moments_.is_extendable:
             raise ValueError(
                 "This model was fitted with fit on so much data that it did not compute what partial_fit needs to "
-                "continue (C_ab). Start with partial_fit on the first rows instead."
+                "continue (C_ab). Start anew with partial_fit on sklearn.base.clone(model)."
             )
+        Y = self._responses(y, w, reset=not started, streaming=True)
         with np.errstate(all="ignore"):
-            block = Rows(views.arrays, y, w).fold(**self._moments_needed(views.n_features))
-        self._require_finite(block, views)
-        self.moments_ = self.moments_.merge(block) if started else block
+            parts = self._fold(Rows(views.arrays, Y, w), self.moments_.n_samples if started else 0)
+        self._require_finite(parts, views)
+        self._set_parts([old + new for old, new in zip(self._parts, parts, strict=True)] if started else parts)
         self.__dict__.pop("_embedding", None)
         return self
 
@@ -89,19 +108,40 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Parameters
         ----------
         moments : Moments, or a list of them
-            A list (the moments of folds or partitions) is merged.
+            The moments of all rows, or of parts of them. What the data is to decide (``"auto"``, ``moments="all"``) is
+            decided by leaving out one part at a time.
         """
         parts = [moments] if isinstance(moments, Moments) else list(moments)
         if not parts or not all(isinstance(part, Moments) for part in parts):
             raise TypeError("fit_moments expects a Moments or a non-empty list of Moments.")
-        whole: Moments = sum(parts[1:], parts[0]).to_numpy()
-        if whole.n_samples < 2:
-            raise ValueError(f"fit_moments needs moments of at least 2 rows, got {whole.n_samples}.")
-        self._remember(Views(*(np.zeros((1, n)) for n in whole.n_features)))
-        self.__dict__.pop("_embedding", None)
-        self.moments_ = whole
-        self._embedding = self._solve(whole)
+        parts = [part.to_numpy() for part in parts]
+        whole = sum(parts[1:], parts[0])
+        if whole.n_samples < 2 or not whole.weight > 0:
+            raise ValueError("fit_moments needs moments of at least 2 rows with positive weights.")
+        if not all(np.isfinite(M).all() for M in (*whole.sums, *whole.y_scatters, *whole.thirds.values())):
+            raise ValueError("fit_moments got moments with NaN or infinity.")
+        with self._unchanged_on_failure():
+            self._remember(Views(*(np.zeros((1, n)) for n in whole.n_features)))
+            self.response_ = Transform("identity", np.empty(0))
+            self.__dict__.pop("_embedding", None)
+            self._set_parts(parts)
+            self._embedding = self._solve(parts)
         return self
+
+    @contextmanager
+    def _unchanged_on_failure(self) -> Iterator[None]:
+        """Give back the state from before if a fit breaks off, so that a good model is never half replaced."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _set_parts(self, parts: list[Moments]) -> None:
+        self._parts = parts
+        self.moments_ = sum(parts[1:], parts[0])
 
     # ---------------------------------------------------------------- what was fitted
 
@@ -111,9 +151,15 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 raise NotFittedError(
                     f"This {type(self).__name__} instance is not fitted yet. Call fit with views and a response first."
                 )
-            if self.moments_.n_samples < 2:
-                raise ValueError("partial_fit has seen only 1 sample so far: at least 2 are needed.")
-            self._embedding = self._solve(self.moments_)
+            if self.moments_.n_samples < 2 or not self.moments_.weight > 0:
+                raise NotFittedError(
+                    f"partial_fit has seen {self.moments_.n_samples} sample(s) with a total weight of "
+                    f"{self.moments_.weight:g}: at least 2 samples with positive weights are needed."
+                )
+            try:
+                self._embedding = self._solve(self._parts)
+            except ValueError as error:  # an attribute that cannot be had yet
+                raise NotFittedError(str(error)) from error
         return self._embedding
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -125,9 +171,10 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         return self._solved().bases
 
     @property
-    def singular_values_(self) -> Array:
-        """The weight of each direction, decreasing, (r,)."""
-        return self._solved().singular_values
+    def singular_values_(self) -> Any:
+        """The weight of each direction, decreasing: (r,), or one such array per view where there are no pairs."""
+        spectra = self._solved().spectra
+        return spectra[0] if all(np.array_equal(s, spectra[0]) for s in spectra) else spectra
 
     @property
     def means_(self) -> tuple[Array, ...]:
@@ -140,9 +187,10 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         return self._solved().support
 
     @property
-    def n_components_(self) -> int:
-        """The number of directions r."""
-        return len(self._solved().singular_values)
+    def n_components_(self) -> Any:
+        """The number of directions r, or one number per view where they differ."""
+        ranks = tuple(len(s) for s in self._solved().spectra)
+        return ranks[0] if len(set(ranks)) == 1 else ranks
 
     # ---------------------------------------------------------------- using it
 
@@ -167,16 +215,18 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Returns
         -------
         float
-            (2⟨X_new, X̂⟩ − ‖X̂‖²)/Var(y): at most 1, about 0 or below without signal. For independent normalized
-            features it is the share of y's variance that the bilinear prediction explains, so it is highest at the
-            right rank.
+            (2⟨X_new, X̂⟩ − ‖X̂‖²)/Var(y), on rows that were not fitted: highest at the right rank, about 0 or below
+            without signal. For independent features it is the share of y's variance that the bilinear prediction
+            explains. It compares ranks, ridges and selections within one normalization, not normalizations with each
+            other.
         """
         embedding = self._solved()
         views = self._validated(X, reset=False, minimum_rows=1)
-        y = checked_response(y, len(views), type(self).__name__)
+        y = checked(y, len(views), type(self).__name__)
         w = checked_weight(sample_weight, len(views), minimum=1)
+        Y = self._responses(y, w, reset=False, streaming=False)
         with np.errstate(all="ignore"):
-            value = embedding.criterion(views.arrays, y, w)
+            value = embedding.criterion(views.arrays, Y, w)
         if not np.isfinite(value):
             raise_if_not_finite(views)
         return value
@@ -211,21 +261,30 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         header: dict[str, Any] = {
             "params": {name: _to_json(value) for name, value in self.get_params(deep=False).items()},
             "names": list(self.view_names_),
-            "y_mean": embedding.y_mean,
             "centred": embedding.centred,
             "extra": {k: v for k, v in self.__dict__.items() if k.endswith("_") and isinstance(v, (int, str))},
         }
-        arrays: dict[str, Array] = {"singular_values": embedding.singular_values}
-        for name in ("bases", "means", "support", "probes"):
+        arrays: dict[str, Array] = {"core": embedding.core, "y_mean": embedding.y_mean}
+        for name in ("bases", "spectra", "means", "support", "probes"):
             arrays |= {f"{name}.{k}": v for k, v in enumerate(getattr(embedding, name) or ())}
         for k, features in enumerate(self._feature_names):
             if features is not None:
                 arrays[f"features.{k}"] = np.asarray(features, dtype=str)
         if hasattr(self, "feature_names_in_"):
             arrays["feature_names_in"] = np.asarray(self.feature_names_in_, dtype=str)
-        if hasattr(self, "moments_"):
-            header["moments"], held = persist.flattened(self.moments_)
+        header["moments"] = []
+        for i, part in enumerate(getattr(self, "_parts", [])):
+            described, held = persist.flattened(part, f"moments{i}")
+            header["moments"].append(described)
             arrays |= held
+        header["response"] = {"kind": self.response_.kind}
+        arrays["response"] = self.response_.grid
+        if self.response_.function is not None:
+            raise TypeError(
+                "A model whose response= is a function of your own cannot be saved: save the transformed y's model."
+            )
+        if hasattr(self, "_sklearn_output_config"):
+            header["output"] = dict(self._sklearn_output_config)
         persist.write(path, type(self).__name__, header, arrays)
 
     @classmethod
@@ -242,9 +301,10 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
         model._embedding = Embedding(
             bases=per_view("bases"),
-            singular_values=arrays["singular_values"],
+            spectra=per_view("spectra"),
+            core=arrays["core"],
             means=per_view("means"),
-            y_mean=header["y_mean"],
+            y_mean=arrays["y_mean"],
             support=per_view("support"),
             centred=header["centred"],
             probes=per_view("probes") if "probes.0" in arrays else None,
@@ -256,8 +316,11 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         )
         if "feature_names_in" in arrays:
             model.feature_names_in_ = arrays["feature_names_in"].astype(object)
-        if "moments" in header:
-            model.moments_ = persist.rebuilt(header["moments"], arrays)
+        if header["moments"]:
+            model._set_parts([persist.rebuilt(h, arrays, f"moments{i}") for i, h in enumerate(header["moments"])])
+        model.response_ = Transform(header["response"]["kind"], arrays["response"])
+        if "output" in header:
+            model._sklearn_output_config = header["output"]
         return model
 
     # ---------------------------------------------------------------- inner workings
@@ -269,7 +332,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             views = as_views(X, name)
             if len(views) < minimum_rows:
                 raise ValueError(f"{name} needs at least {minimum_rows} rows, got n_samples = {len(views)}.")
-        elif isinstance(X, Views):
+        elif isinstance(X, (Views, tuple)) or type(X) is dict:  # (a sparse matrix may be a dict too)
             raise TypeError(
                 f"{name} was given views=, so it expects one matrix or DataFrame; drop views= to use Views."
             )
@@ -285,11 +348,14 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 reset=reset,
             )
             views = split_columns(X, self.views, getattr(self, "feature_names_in_", None), index)
-        if len(views.arrays) != 2:
-            raise ValueError(f"{name} embeds two views, but got {len(views.arrays)}.")
-        if reset:
+        if reset or len(views.arrays) != 2:
             self._remember(views)
             return views
+        defaults = tuple(default_name(k) for k in range(len(views.names)))
+        if views.names != self.view_names_ and defaults not in (views.names, self.view_names_):
+            if set(views.names) != set(self.view_names_):
+                raise ValueError(f"{name} was fitted with the views {self.view_names_}, but got {views.names}.")
+            views = views.reordered(self.view_names_)
         if views.n_features != self.n_features_per_view_:
             raise ValueError(
                 f"{name} was fitted with {self.n_features_per_view_} features per view, but got {views.n_features}."
@@ -300,22 +366,21 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         return views
 
     def _remember(self, views: Views) -> None:
+        if len(views.arrays) != 2:
+            raise ValueError(f"{type(self).__name__} embeds two views, but got {len(views.arrays)}.")
         self.view_names_ = views.names
         self.n_features_per_view_ = views.n_features
         self._feature_names = views.feature_names
         if self.views is None:
             self.n_features_in_ = sum(views.n_features)
 
-    def _require_finite(self, moments: Moments, views: Views) -> None:
+    def _require_finite(self, parts: list[Moments], views: Views) -> None:
         """NaN and infinity show in the sums, so that clean data is read only once."""
-        held = (*moments.sums, *moments.scatters, *moments.thirds.values(), *moments.cross_scatters.values())
+        held = (M for p in parts for M in (*p.sums, *p.scatters, *p.thirds.values(), *p.cross_scatters.values()))
         if all(np.isfinite(M).all() for M in held if M is not None):
             return
         raise_if_not_finite(views)
-        raise ValueError(
-            "The moments overflow: features or responses are too large to be multiplied with each other. "
-            "Rescale them, for example with sklearn.preprocessing.StandardScaler."
-        )
+        raise ValueError(OVERFLOW)
 
     def _exponent(self) -> float:
         if self.scale is None:
@@ -365,9 +430,7 @@ def _to_json(value: Any) -> Any:
         return {"slice": [_to_json(end) for end in (value.start, value.stop, value.step)]}
     if isinstance(value, dict):
         return {"dict": [[key, _to_json(v)] for key, v in value.items()]}
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, Iterable) and not isinstance(value, str):
         return [_to_json(v) for v in value]
     if isinstance(value, np.generic):
         value = value.item()

@@ -9,91 +9,28 @@ from typing import Any, Literal
 import numpy as np
 
 from jointdr import proxy, selection
-from jointdr.arrays import Array, as_float, float_dtype, is_sparse, like, namespace, to_numpy
-from jointdr.engines.local import Rows, block_rows, slices
-from jointdr.factorize import Formed, Solver, sketched_svd, svd
+from jointdr.arrays import Array
+from jointdr.embedding import Embedding
+from jointdr.engines.local import Rows
+from jointdr.factorize import Formed, Solver, left_vectors, sketched_svd, svd
 from jointdr.moments import Moments
 from jointdr.normalize import Normalize, Whitener, covariance_needed, whiteners
 
 
 @dataclass(frozen=True)
-class Embedding:
-    """Fitted linear maps, one per view: z = Uᵀ(a − µ).
+class Options:
+    """The choices that JDR leaves to the user, already checked.
 
-    Attributes
-    ----------
-    bases : tuple of (n_k, r) arrays
-        The paper's Û and V̂.
-    singular_values : (r,) array
-        Σ̂′ of step 2.2, decreasing.
-    means : tuple of (n_k,) arrays
-        µ_a, µ_b; zeros if nothing is centred.
-    y_mean : float
-        µ_y; 0 if nothing is centred.
-    support : tuple of (n_k,) boolean arrays
-        Which features take part.
-    centred : bool
-        Whether y was centred before the proxy was taken.
-    probes : tuple of (Σ n_k, r) arrays or None
-        For ``normalize="joint"``: the maps of the joined views that read the proxy off other data.
+    `ranks` has one number of directions per view; `extra` names the moments beside the cross ones, of ``"within"`` and
+    ``"means"``, whose directions count too.
     """
 
-    bases: tuple[Array, ...]
-    singular_values: Array
-    means: tuple[Array, ...]
-    y_mean: float
-    support: tuple[Array, ...]
-    centred: bool = True
-    probes: tuple[Array, ...] | None = None
-
-    def transform(self, views: Sequence[Array], exponent: float = 0.0) -> tuple[Array, ...]:
-        """Uᵀ(a − µ) of every row of every view, times Σ^exponent; O(m n r)."""
-        factor = self.singular_values**exponent if exponent else 1.0
-        return tuple(projected(X, mean, U * factor) for X, mean, U in zip(views, self.means, self.bases, strict=True))
-
-    def criterion(self, views: Sequence[Array], y: Array, weight: Array | None = None) -> float:
-        """How well the proxy of other data is predicted: (2⟨X_new, X̂⟩ − ‖X̂‖²)/Var(y), with X̂ = ÛΣV̂ᵀ.
-
-        It is largest for the X̂ nearest to the expected proxy. For independent normalized features it is the share
-        of y's variance that the bilinear prediction µ_y + a′ᵀX̂b′ explains. X_new is not formed: its product with
-        X̂ is a sum over rows of the embedded views, O(m n r).
-        """
-        if self.probes is None:
-            A, B = self.transform(views)
-        else:
-            ends = np.cumsum([len(m) for m in self.means])[:-1]
-            A, B = (
-                sum(projected(X, m, part) for X, m, part in zip(views, self.means, np.split(P, ends), strict=True))
-                for P in self.probes
-            )
-        prediction = (to_numpy(A) * to_numpy(B)) @ self.singular_values
-        variance = np.average((y - (np.average(y, weights=weight) if self.centred else 0.0)) ** 2, weights=weight)
-        if not variance > 0:
-            raise ValueError("y is constant, so there is nothing to score.")
-        gain = 2 * np.average((y - self.y_mean) * prediction, weights=weight) - np.sum(self.singular_values**2)
-        return float(gain / variance)
-
-
-def projected(X: Array, mean: Array, U: Array) -> Array:
-    """(X − µ)U, block by block; sparse X is centred implicitly."""
-    if is_sparse(X):
-        return np.asarray(X @ U) - mean @ U
-    dtype = float_dtype(X)
-    U = like(U, X, dtype)
-    mean = like(mean, X, dtype)
-    parts = [(as_float(X[at, :], dtype) - mean) @ U for at in slices(X.shape[0], block_rows((X,)))]
-    return parts[0] if len(parts) == 1 else namespace(X).concat(parts, axis=0)
-
-
-@dataclass(frozen=True)
-class Options:
-    """The choices that JDR leaves to the user, already checked."""
-
-    n_components: int
+    ranks: tuple[int, ...]
     normalize: Normalize = "full"
     ridge: float | Literal["auto"] = 0.0
     solver: Solver = "exact"
     n_iter: int = 2
+    extra: frozenset[str] = frozenset()
     n_features_to_select: tuple[int, int] | None = None
     seed: int | None = None
     names: tuple[str, ...] = ("a", "b")
@@ -103,6 +40,11 @@ class Options:
     def centred(self) -> bool:
         """Whether means are taken off."""
         return self.normalize is not None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether one matrix is decomposed, so that the directions of the two views come in pairs."""
+        return not self.extra and len(set(self.ranks)) == 1
 
     def generator(self) -> np.random.Generator:
         """The source of the sketches' randomness; the same seed gives the same sketch."""
@@ -115,16 +57,19 @@ def moments_needed(options: Options, mergeable: bool = True) -> dict[str, Any]:
     Without `mergeable` the cross covariance is left out: moments of rows to come can then not be added. (Raw moments
     can always be.)
     """
-    if options.solver != "exact":
-        blocks: tuple[str, ...] = ()
-    else:
-        blocks = ("cross", "within") if options.normalize == "joint" else ("cross",)
+    blocks: tuple[str, ...] = () if options.solver != "exact" else ("cross",)
+    if blocks and (options.normalize == "joint" or "within" in options.extra):
+        blocks = ("cross", "within")
     keep: dict[str, Any] = {
         "blocks": blocks,
-        "covariance": covariance_needed(options.normalize),
-        "cross_covariance": bool(blocks) and options.centred and (mergeable or options.normalize == "joint"),
+        "covariance": "full" if "within" in blocks else covariance_needed(options.normalize),
+        "cross_covariance": bool(blocks) and (mergeable or options.normalize == "joint"),
     }
-    return keep if options.centred else {**keep, "center": 0, "y_center": 0.0}
+    if options.centred:
+        return keep
+    if options.extra:  # y is centred after all, see `placed`
+        return {**keep, "center": 0}
+    return {**keep, "center": 0, "y_center": 0.0, "cross_covariance": False}
 
 
 def jdr(moments: Moments, options: Options) -> Embedding:
@@ -138,21 +83,56 @@ def jdr(moments: Moments, options: Options) -> Embedding:
     options : Options
     """
     moments = moments.to_numpy()
-    moments = moments.about(0, y_center=0.0) if options.normalize is None else moments.central()
-    y_mean = float(moments.y_center[0])
     maps = whiteners(moments, options.normalize, options.ridge, options.names, options.features)
-    joint = proxy.JointProxy(moments, maps, options.ridge) if options.normalize == "joint" else None
-    X = proxy.formed(moments, maps) if joint is None else joint.matrix
+    moments = placed(moments, options)
+    blocks = normalized(moments, maps, options)
+    X = blocks.pair(0, 1)
     if options.n_features_to_select is not None:
         M = proxy.unitless(X, maps)
         chosen = selection.select([(slice(0, M.shape[1]), M)], *options.n_features_to_select)
-        return _of_selection(chosen, maps, options, y_mean, lambda at: moments.select(at))
+        return _of_selection(chosen, maps, options, moments.y_center, lambda at: moments.select(at))
     _require_rank(maps, options)
+    if not options.is_plain or len(X) > 1:
+        factors = [left_vectors(unfolding(blocks, k, options.extra), r) for k, r in enumerate(options.ranks)]
+        return _embedding(factors, X, maps, moments.y_center, options, blocks.probes)
+    r = options.ranks[0]
     if options.solver == "exact":
-        factors = svd(X, options.n_components)
+        U, s, V = svd(X[0], r)
     else:
-        factors = sketched_svd(Formed(X), options.n_components, options.solver, options.n_iter, options.generator())
-    return _embedding(factors, maps, y_mean, options.centred, None if joint is None else joint.probes)
+        U, s, V = sketched_svd(Formed(X[0]), r, options.solver, options.n_iter, options.generator())
+    return _embedding([(U, s), (V, s)], None, maps, moments.y_center, options, blocks.probes)
+
+
+def placed(moments: Moments, options: Options) -> Moments:
+    """The moments about the point that the normalization centres at."""
+    if options.normalize is not None:
+        return moments.central()
+    # Within-view moments hold µ_y Σ_a unless y is centred, so with them y always is.
+    return moments.about(0, y_center=moments.y_mean if options.extra else 0.0)
+
+
+def normalized(
+    moments: Moments, maps: Sequence[Whitener], options: Options, probes: tuple[Array, ...] | None = None
+) -> proxy.Blocks:
+    """The normalized moments, by these maps; for ``"joint"`` by these probes, or those of the moments themselves."""
+    if options.normalize != "joint":
+        return proxy.separate(moments, maps)
+    return proxy.through_probes(moments, probes or proxy.joint_probes(moments, maps, options.ridge))
+
+
+def unfolding(blocks: proxy.Blocks, k: int, extra: frozenset[str] = frozenset()) -> Array:
+    """All columns that lie in the span of view k's embedding: cross moments, and what `extra` names, (k_k, many).
+
+    By Stein's lemma the moments E[y a bᵀ], E[(y − µ) a aᵀ] and E[(y − µ) a] of normalized Gaussian features all have
+    their columns in the span of U.
+    """
+    others = [j for j in range(len(blocks.means)) if j != k]
+    columns = [T for j in others for T in blocks.pair(k, j)]
+    if "within" in extra:
+        columns += list(blocks.pair(k, k))
+    if "means" in extra:
+        columns.append(blocks.means[k])
+    return np.hstack(columns)
 
 
 def jdr_from_rows(rows: Rows, moments: Moments, options: Options) -> Embedding:
@@ -171,55 +151,65 @@ def jdr_from_rows(rows: Rows, moments: Moments, options: Options) -> Embedding:
     columns at a time instead.
     """
     maps = whiteners(moments, options.normalize, options.ridge, options.names, options.features)
-    y_mean = float(np.average(rows.y, weights=rows.weight)) if options.centred else 0.0
+    y_mean = np.average(rows.y, axis=0, weights=rows.weight) if options.centred else np.zeros(1)
     X = proxy.DataProxy(rows.centred() if options.centred else rows, maps)
     if options.n_features_to_select is not None:
         chosen = selection.select(X.unitless_columns(), *options.n_features_to_select)
         exact = moments_needed(replace(options, solver="exact"), mergeable=False)
         return _of_selection(chosen, maps, options, y_mean, lambda at: rows.select(at).fold(**exact))
     _require_rank(maps, options)
-    factors = sketched_svd(X, options.n_components, options.solver, options.n_iter, options.generator())
-    return _embedding(factors, maps, y_mean, options.centred)
+    U, s, V = sketched_svd(X, options.ranks[0], options.solver, options.n_iter, options.generator())
+    return _embedding([(U, s), (V, s)], None, maps, y_mean, options)
 
 
 def _embedding(
-    factors: tuple[Array, Array, Array],
+    factors: Sequence[tuple[Array, Array]],
+    X: Array | None,
     maps: Sequence[Whitener],
-    y_mean: float,
-    centred: bool,
+    y_mean: Array,
+    options: Options,
     probes: Sequence[Array] | None = None,
 ) -> Embedding:
-    """Step 2.3: factors of the proxy to embeddings of the features, with signs fixed as by `svd_flip`."""
-    U, s, V = factors
-    loadings = maps[0].push(U)
-    largest = loadings[np.argmax(np.abs(loadings), axis=0), np.arange(len(s))]
-    signs = np.where(largest < 0, -1.0, 1.0)
-    U, V = U * signs, V * signs
+    """Step 2.3: directions of the normalized features to embeddings of the features, with signs as by `svd_flip`.
+
+    X is the (q, k_1, k_2) proxy, or None if the factors are its singular vectors, which keep their signs in pairs.
+    """
+    paired = X is None
+    signs = [_signs(m.push(U)) for m, (U, _) in zip(maps, factors, strict=True)]
+    bases = [U * (signs[0] if paired else sign) for (U, _), sign in zip(factors, signs, strict=True)]
+    spectra = tuple(s for _, s in factors)
     return Embedding(
-        bases=(maps[0].push(U), maps[1].push(V)),
-        singular_values=s,
+        bases=tuple(m.push(U) for m, U in zip(maps, bases, strict=True)),
+        spectra=spectra,
+        core=np.diag(spectra[0])[None] if X is None else bases[0].T @ X @ bases[1],
         means=tuple(m.mean for m in maps),
-        y_mean=y_mean,
+        y_mean=np.asarray(y_mean),
         support=tuple(m.deviations > 0 for m in maps),
-        centred=centred,
-        probes=None if probes is None else (probes[0] @ U, probes[1] @ V),
+        centred=options.centred,
+        probes=None if probes is None else tuple(P @ U for P, U in zip(probes, bases, strict=True)),
     )
+
+
+def _signs(loadings: Array) -> Array:
+    largest = loadings[np.argmax(np.abs(loadings), axis=0), np.arange(loadings.shape[1])]
+    return np.where(largest < 0, -1.0, 1.0)
 
 
 def _of_selection(
     chosen: selection.Selection,
     maps: Sequence[Whitener],
     options: Options,
-    y_mean: float,
+    y_mean: Array,
     moments_of: Callable[[Sequence[Array]], Moments],
 ) -> Embedding:
     """Step 3 of Algorithm 3: the embedding of the selected features, with zeros for all others.
 
     Without full normalization it is the decomposition of X̂₃, as in the paper. With it, the features left out also
-    leave the covariances, so the proxy is rebuilt from the moments of the selected features alone.
+    leave the covariances, so the proxy is rebuilt from the moments of the selected features alone; and so it is where
+    there is more than one matrix to decompose (several responses, moments beside the cross ones).
     """
     at = (chosen.rows, chosen.columns)
-    if maps[0].is_full:
+    if maps[0].is_full or not options.is_plain or len(y_mean) > 1:
         inner = replace(
             options,
             n_features_to_select=None,
@@ -233,7 +223,8 @@ def _of_selection(
             for m, i in zip(maps, at, strict=True)
         ]
         _require_rank(maps_at, options)
-        part = _embedding(svd(chosen.matrix, options.n_components), maps_at, y_mean, options.centred)
+        U, s, V = svd(chosen.matrix, options.ranks[0])
+        part = _embedding([(U, s), (V, s)], None, maps_at, y_mean, options)
     sizes = [len(m.mean) for m in maps]
     everywhere = np.concatenate([at[0], sizes[0] + at[1]])
     return replace(
@@ -252,9 +243,9 @@ def _expanded(part: Array, at: Array, n: int) -> Array:
 
 
 def _require_rank(maps: Sequence[Whitener], options: Options) -> None:
-    for m, name in zip(maps, options.names, strict=True):
-        if m.rank < options.n_components:
+    for m, name, r in zip(maps, options.names, options.ranks, strict=True):
+        if m.rank < r:
             raise ValueError(
-                f"n_components={options.n_components} is more than the {m.rank} directions in which view {name!r} "
+                f"n_components={r} is more than the {m.rank} directions in which view {name!r} "
                 "varies: lower n_components, give more rows, or give ridge to regularize a singular covariance."
             )

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from jointdr.arrays import Array, is_sparse, to_numpy
 from jointdr.engines.local import slices
-from jointdr.views import Views, as_views, checked_response, checked_weight
+from jointdr.response import checked_numbers
+from jointdr.views import Views, as_views, checked_weight
 
 MULTIPLES = np.geomspace(0.03, 1.0, 16)
 """Bandwidths tried by ``"auto"``, as multiples of the root mean square distance between rows."""
@@ -80,7 +81,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         sample_weight : (m,) array, optional
         """
         views = self._views(X, reset=True)
-        y = checked_response(y, len(views[0]), "KernelRegression")
+        y = checked_numbers(y, len(views[0]), "KernelRegression")
         w = checked_weight(sample_weight, len(y))
         self.y_ = y
         self.weight_ = w
@@ -102,6 +103,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
                     f"bandwidth={self.bandwidth!r} must be a positive number or one per view ({len(views)} views)."
                 )
             self.bandwidth_ = tuple(float(v) for v in h)
+        self.centers_ = [Z.mean(axis=0) for Z in views]  # distances lose digits far from 0
         self.rows_ = self._scaled(views)
         return self
 
@@ -145,10 +147,15 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         return float(MULTIPLES[np.argmin(error)])
 
     def _scaled(self, views: list[Array]) -> Array:
-        return np.hstack([Z / h for Z, h in zip(views, self.bandwidth_, strict=True)])
+        return np.hstack([(Z - c) / h for Z, c, h in zip(views, self.centers_, self.bandwidth_, strict=True)])
 
     def _views(self, X: Any, reset: bool) -> list[Array]:
-        if not isinstance(X, (tuple, Views)):
+        several = (
+            isinstance(X, (tuple, Views))
+            or type(X) is dict
+            or (isinstance(X, list) and any(np.ndim(Z) == 2 for Z in X))
+        )
+        if not several:
             X = validate_data(self, X, dtype=np.float64, reset=reset, ensure_min_samples=2 if reset else 1)
             views = [X]
         else:

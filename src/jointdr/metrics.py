@@ -24,7 +24,8 @@ def subspace_error(U: Array, U_hat: Array) -> float:
     Returns
     -------
     float
-        Between 0 (the estimate lies inside) and √r (it is orthogonal).
+        Between 0 (the estimate lies inside) and √r (it is orthogonal). A direction that the estimate lacks, because its
+        columns are not independent, counts as orthogonal.
 
     Examples
     --------
@@ -36,8 +37,9 @@ def subspace_error(U: Array, U_hat: Array) -> float:
     U, U_hat = np.asarray(U, dtype=float), np.asarray(U_hat, dtype=float)
     if U.ndim != 2 or U_hat.ndim != 2 or U.shape[0] != U_hat.shape[0]:
         raise ValueError(f"U and U_hat must be matrices with the same number of rows, got {U.shape} and {U_hat.shape}.")
-    Q, Q_hat = linalg.orth(U), linalg.qr(U_hat, mode="economic")[0]
-    return float(np.linalg.norm(Q_hat - Q @ (Q.T @ Q_hat)))
+    Q, Q_hat = (linalg.orth(M / np.maximum(np.linalg.norm(M, axis=0), np.finfo(float).tiny)) for M in (U, U_hat))
+    missing = U_hat.shape[1] - Q_hat.shape[1]
+    return float(np.sqrt(np.linalg.norm(Q_hat - Q @ (Q.T @ Q_hat)) ** 2 + missing))
 
 
 def nsee(true: Sequence[Array], estimated: Sequence[Array]) -> float:
@@ -79,7 +81,7 @@ def recall_at_k(scores: Array, truth: Any, k: int | Sequence[int]) -> Any:
     >>> recall_at_k([[0.9, 0.1, 0.5], [0.2, 0.3, 0.1]], [[1, 1, 0], [0, 0, 0]], k=2)
     0.5
     """
-    scores = np.asarray(scores)
+    scores = np.asarray(scores, dtype=np.float64)
     positive = np.asarray((truth > 0).toarray() if is_sparse(truth) else np.asarray(truth) > 0)
     if scores.ndim != 2 or scores.shape != positive.shape:
         raise ValueError(f"scores and truth must be matrices of one shape, got {scores.shape} and {positive.shape}.")

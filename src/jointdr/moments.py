@@ -213,7 +213,7 @@ class Moments:
             raise TypeError(f"Moments can only be merged with Moments, not {type(other).__name__}.")
         if self.keep != other.keep or self.n_features != other.n_features or self.n_responses != other.n_responses:
             raise ValueError(
-                "Only moments of the same views and blocks can be merged; got "
+                "Only moments of the same views, normalization and blocks can be merged; got "
                 f"{self.n_features} with {self.keep} and {other.n_features} with {other.keep}."
             )
         for one, two in ((self, other), (other, self)):

@@ -21,6 +21,9 @@ from jointdr.products import Covariance
 Normalize = Literal["full", "feature", "joint"] | None
 NORMALIZATIONS = ("full", "feature", "joint", None)
 
+SMALLEST_VARIANCE = {True: 1e-31, False: 1e-292}
+"""Variances below this have lost digits to underflow, in products of single and of double precision."""
+
 
 class SingularCovarianceWarning(UserWarning):
     """A covariance matrix is singular and was handled in its range."""
@@ -94,32 +97,47 @@ def whiteners(
 ) -> tuple[Whitener, ...]:
     """The normalization of each view (steps 1.1 to 1.4), O(n³) for ``"full"`` and O(n) for ``"feature"``.
 
-    ``"joint"`` has the same maps as ``"full"``: what it changes is the proxy.
+    ``"joint"`` has the same maps as ``"full"``: what it changes is the proxy. Give the moments as they were folded, not
+    centred yet: how far their centre lies from the mean says which variances are rounding.
     """
     if normalize is None:
         return tuple(Whitener(np.zeros(n), None, np.ones(n)) for n in moments.n_features)
-    moments = moments.central()
+    as_given, moments = moments, moments.central()
     result = []
     for k, (name, mean) in enumerate(zip(names, moments.means, strict=False)):
-        deviations = np.sqrt(np.clip(moments.variances(k), 0, None))
+        variances = np.clip(moments.variances(k), 0, None)
+        if np.any((variances > 0) & (variances < SMALLEST_VARIANCE[moments.eps > 1e-10])):
+            raise ValueError(
+                f"view {name!r} has features so small that their squares underflow: rescale them, "
+                "for example with sklearn.preprocessing.StandardScaler."
+            )
+        deviations = np.sqrt(variances)
+        # Rounding of the data, and of the sums about the centre that the moments came with (0 for sparse views).
         constant = deviations <= 10 * moments.eps * np.abs(mean)
+        constant |= variances <= 100 * moments.eps * as_given.variances(k)
         if constant.any():
             _warn_constant(constant, name, None if k >= len(features) else features[k])
         deviations = np.where(constant, 0.0, deviations)
-        Sigma = regularized(moments, k, ridge, constant)
+        Sigma, _ = regularized(moments, k, ridge, constant)
         if normalize == "feature":
-            matrix = np.divide(1.0, np.sqrt(Sigma), out=np.zeros_like(Sigma), where=~constant)
+            variances = Sigma if Sigma.ndim == 1 else np.diag(Sigma)
+            matrix = np.divide(1.0, np.sqrt(variances), out=np.zeros_like(variances), where=~constant)
+        elif Sigma.ndim == 1:
+            raise ValueError(
+                f"normalize={normalize!r} needs full covariances, but these moments hold their diagonal only: "
+                "compute them with covariance='full', or use normalize='feature'."
+            )
         else:
             matrix = whitening_matrix(Sigma, moments.eps, f"view {name!r}")
         result.append(Whitener(mean, matrix, deviations))
     return tuple(result)
 
 
-def regularized(moments: Moments, view: int, ridge: float | Literal["auto"], constant: Array) -> Array:
-    """Σ + ridge · mean variance · I, or OAS's mixture of the two; rows of constant features are zero.
+def regularized(moments: Moments, view: int, ridge: float | Literal["auto"], constant: Array) -> tuple[Array, float]:
+    """Σ + ridge · mean variance · I, or OAS's mixture of the two, and the factor of Σ in it.
 
     ``"auto"`` is the oracle approximating shrinkage of Chen, Wiesel, Eldar and Hero (2010) with the sample
-    size replaced by Kish's effective one, (Σw)²/Σw², where rows are weighted.
+    size replaced by Kish's effective one, (Σw)²/Σw², where rows are weighted. Rows of constant features are zero.
     """
     Sigma = np.array(moments.covariance(view))
     varying = ~constant
@@ -130,7 +148,7 @@ def regularized(moments: Moments, view: int, ridge: float | Literal["auto"], con
         Sigma[constant, :] = Sigma[:, constant] = 0.0
         variances = np.diag(Sigma)
     if ridge == 0 or n == 0:
-        return Sigma
+        return Sigma, 1.0
     mean_variance = float(variances.sum()) / n
     keep = 1.0
     if ridge == "auto":
@@ -143,7 +161,7 @@ def regularized(moments: Moments, view: int, ridge: float | Literal["auto"], con
     else:
         added = float(ridge) * mean_variance
     diagonal = np.where(varying, added, 0.0)
-    return keep * Sigma + (diagonal if Sigma.ndim == 1 else np.diag(diagonal))
+    return keep * Sigma + (diagonal if Sigma.ndim == 1 else np.diag(diagonal)), keep
 
 
 def whitening_matrix(Sigma: Array, eps: float, what: str) -> Array:
@@ -160,7 +178,7 @@ def whitening_matrix(Sigma: Array, eps: float, what: str) -> Array:
         return W
     scale = 1.0 / deviations[varying]
     R = Sigma[np.ix_(varying, varying)] * np.outer(scale, scale)
-    tolerance = 10 * n * eps
+    tolerance = 10 * np.sqrt(n) * eps
     try:
         L = linalg.cholesky(R, lower=True)
         reciprocal_condition = linalg.lapack.dpocon(L, float(np.abs(R).sum(axis=0).max()), uplo="L")[0]

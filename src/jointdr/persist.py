@@ -40,13 +40,16 @@ def write(path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], ar
         "kind": kind,
         "checksums": {name: _checksum(value) for name, value in plain.items()},
     }
-    plain["header"] = np.frombuffer(json.dumps(full).encode(), dtype=np.uint8)
+    text = json.dumps(full).encode()
+    plain["header"] = np.frombuffer(text, dtype=np.uint8)
+    plain["seal"] = np.frombuffer(hashlib.sha256(text).digest(), dtype=np.uint8)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
             np.savez(file, **plain)  # type: ignore[arg-type]
             file.flush()
             os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())  # as an ordinary new file
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -58,7 +61,8 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-        header = json.loads(arrays.pop("header").tobytes().decode())
+        text, seal = arrays.pop("header").tobytes(), arrays.pop("seal").tobytes()
+        header = json.loads(text.decode())
     except FileNotFoundError:
         raise
     except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
@@ -72,9 +76,16 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
         )
     if header.get("kind") != kind:
         raise ValueError(f"{os.fspath(path)} holds a {header.get('kind')} model, not a {kind} model.")
-    if {name: _checksum(value) for name, value in arrays.items()} != header.get("checksums"):
+    found = {name: _checksum(value) for name, value in arrays.items()}
+    if found != header.get("checksums") or hashlib.sha256(text).digest() != seal:
         raise ValueError(f"{os.fspath(path)} has been altered or damaged: its contents do not match their checksums.")
     return header, arrays
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def _checksum(value: Array) -> str:
@@ -83,8 +94,8 @@ def _checksum(value: Array) -> str:
     return digest.hexdigest()
 
 
-def flattened(moments: Moments) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Moments as a JSON-able header and named arrays."""
+def flattened(moments: Moments, prefix: str) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Moments as a JSON-able header and arrays whose names begin with the prefix."""
     moments = moments.to_numpy()
     header = {
         "n_samples": moments.n_samples,
@@ -96,27 +107,27 @@ def flattened(moments: Moments) -> tuple[dict[str, Any], dict[str, Array]]:
         "cross_covariance": moments.keep.cross_covariance,
     }
     arrays: dict[str, Array] = {
-        "moments.y_center": moments.y_center,
-        "moments.y_sum": moments.y_sum,
-        "moments.y_scatter": moments.y_scatter,
+        f"{prefix}.y_center": moments.y_center,
+        f"{prefix}.y_sum": moments.y_sum,
+        f"{prefix}.y_scatter": moments.y_scatter,
     }
     for name in _PER_VIEW:
-        arrays |= {f"moments.{name}.{k}": v for k, v in enumerate(getattr(moments, name)) if v is not None}
+        arrays |= {f"{prefix}.{name}.{k}": v for k, v in enumerate(getattr(moments, name)) if v is not None}
     for name in _PER_PAIR:
-        arrays |= {f"moments.{name}.{j}.{k}": v for (j, k), v in getattr(moments, name).items()}
+        arrays |= {f"{prefix}.{name}.{j}.{k}": v for (j, k), v in getattr(moments, name).items()}
     return header, arrays
 
 
-def rebuilt(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Moments:
+def rebuilt(header: Mapping[str, Any], arrays: Mapping[str, Array], prefix: str) -> Moments:
     """The moments that `flattened` took apart."""
     n_views = len(header["covariance"])
-    per_view = {name: tuple(arrays.get(f"moments.{name}.{k}") for k in range(n_views)) for name in _PER_VIEW}
+    per_view = {name: tuple(arrays.get(f"{prefix}.{name}.{k}") for k in range(n_views)) for name in _PER_VIEW}
     per_pair = {
         name: {
             (j, k): arrays[key]
             for j in range(n_views)
             for k in range(j, n_views)
-            if (key := f"moments.{name}.{j}.{k}") in arrays
+            if (key := f"{prefix}.{name}.{j}.{k}") in arrays
         }
         for name in _PER_PAIR
     }
@@ -126,9 +137,9 @@ def rebuilt(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Moments:
         weight_squared=header["weight_squared"],
         eps=header["eps"],
         keep=Keep.of(n_views, header["blocks"], header["covariance"], header["cross_covariance"]),
-        y_center=arrays["moments.y_center"],
-        y_sum=arrays["moments.y_sum"],
-        y_scatter=arrays["moments.y_scatter"],
+        y_center=arrays[f"{prefix}.y_center"],
+        y_sum=arrays[f"{prefix}.y_sum"],
+        y_scatter=arrays[f"{prefix}.y_scatter"],
         **per_view,  # type: ignore[arg-type]
         **per_pair,  # type: ignore[arg-type]
     )

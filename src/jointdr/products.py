@@ -104,7 +104,7 @@ def block_sums(
         if is_sparse(X) or isinstance(center, int):
             c = like(np.zeros(X.shape[1]), Y)
         else:
-            c = column_means(X) if center is None else like(center[k], X)
+            c = column_means(X, w, total) if center is None else like(center[k], X)
             X = shifted(X, c, out=scratch.like(X, k))
         centers.append(as_float(c, xp.float64))
         centred.append(X if w is None else scale_rows(X, left[:, 0]))
@@ -170,4 +170,6 @@ def _weight(views: Sequence[Array], weight: Array | None) -> Array | None:
     w = like(weight, views[0], dtype=namespace(*views).float64)
     if w.shape != (views[0].shape[0],):
         raise ValueError(f"weight has shape {tuple(w.shape)} but the views have {views[0].shape[0]} rows.")
+    if bool(namespace(w).any(w < 0)):
+        raise ValueError("weight must not be negative.")
     return w

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -26,6 +27,11 @@ from jointdr.engines.local import Block, Rows, slices
 from jointdr.moments import Moments
 from jointdr.normalize import Whitener, regularized, whitening_matrix
 
+OVERFLOW = (
+    "The moments overflow: features or responses are too large to be multiplied with each other. "
+    "Rescale them, for example with sklearn.preprocessing.StandardScaler."
+)
+
 
 def beside(S: Array, X: Array) -> Array:
     """S as a right factor of X: a CountSketch stays sparse beside NumPy and SciPy data only."""
@@ -34,60 +40,94 @@ def beside(S: Array, X: Array) -> Array:
     return like(S, X)
 
 
-def formed(moments: Moments, maps: Sequence[Whitener]) -> Array:
-    """X₀ = W_aᵀ T_ayb W_b, O(n³). The moments must be about the point that the maps centre at."""
-    a, b = maps
-    return b.pull(a.pull(moments.third(0, 1)[0]).T).T
+@dataclass(frozen=True)
+class Blocks:
+    """All normalized moments that a direction can be read off.
+
+    Attributes
+    ----------
+    pairs : mapping of (j, k) to (q, k_j, k_k) arrays
+        The normalized T of views j ≤ k, for every component of the response; (0, 1) is the proxy X₀.
+    means : tuple of (k_k, q) arrays
+        The normalized C_ay of each view.
+    probes : tuple of (Σ n_k, k_k) arrays or None
+        For ``normalize="joint"``: the maps of the joined views that read these moments off other data.
+    """
+
+    pairs: dict[tuple[int, int], Array]
+    means: tuple[Array, ...]
+    probes: tuple[Array, ...] | None = None
+
+    def pair(self, j: int, k: int) -> Array:
+        """The block of views j and k in this order."""
+        if (min(j, k), max(j, k)) not in self.pairs:
+            raise ValueError(f"T of views {j} and {k} was not kept; compute the moments with blocks including 'cross'.")
+        return self.pairs[j, k] if j <= k else np.swapaxes(self.pairs[k, j], 1, 2)
+
+
+def separate(moments: Moments, maps: Sequence[Whitener]) -> Blocks:
+    """W_jᵀ T_jk W_k, O(n³). The moments must be about the point that the maps centre at."""
+    pairs = {
+        (j, k): np.stack([maps[k].pull(maps[j].pull(T).T).T for T in moments.third(j, k)]) for j, k in moments.thirds
+    }
+    means = tuple(m.pull(moments.response_covariance(k)) for k, m in enumerate(maps))
+    return Blocks(pairs, means)
 
 
 def unitless(X: Array, maps: Sequence[Whitener]) -> Array:
     """D_a W_a X₀ W_bᵀ D_b: the proxy per pair of original features, in standard deviations.
 
     With full normalization this is D_a Σ_a⁻¹ T Σ_b⁻¹ D_b, which does not change when a feature is given in other
-    units; where features are scaled one by one, or not at all, it is X₀ itself.
+    units; where features are scaled one by one, or not at all, it is X₀ itself. With one response the sign is kept;
+    with several, it is the length of the vector of all.
     """
     a, b = maps
-    return b.unitless(a.unitless(X).T).T
+    M = np.stack([b.unitless(a.unitless(x).T).T for x in X])
+    return M[0] if len(M) == 1 else np.sqrt(np.sum(M**2, axis=0))
 
 
-class JointProxy:
-    """The proxy of ``normalize="joint"``, for views that depend on each other.
+def joint_probes(moments: Moments, maps: Sequence[Whitener], ridge: float | Literal["auto"] = 0.0) -> tuple[Array, ...]:
+    """The maps of ``normalize="joint"``, for views that depend on each other: one (Σ n_k, k_k) matrix per view.
 
     For x = [a; b] jointly Gaussian, Σ⁻¹ E[y x xᵀ] Σ⁻¹ is the mean Hessian of the link, whose cross block is
-    U Q Vᵀ whatever the dependence between a and b. That block, G, is put into the coordinates of the separately
-    whitened views: X₀ = (Σ_a W_a)ᵀ G (Σ_b W_b), which is ordinary X₀ when C_ab = 0.
+    U Q Vᵀ whatever the dependence between a and b, and Σ⁻¹ E[y x] is the mean gradient. The maps give their blocks in
+    the coordinates of the separately whitened views: X₀ = (Σ_a W_a)ᵀ G (Σ_b W_b), which is ordinary X₀ when C_ab = 0.
 
     Parameters
     ----------
     moments : Moments
-        About the mean, with cross and within blocks, full covariances and cross covariances.
+        About the mean, with full covariances and cross covariances.
     maps : sequence of Whitener
     ridge : float or "auto"
-
-    Attributes
-    ----------
-    matrix : (k_1, k_2) array
-        X₀.
-    probes : tuple of (n_1 + n_2, k) arrays
-        P_a with X₀ = mean of (P_aᵀx) y (P_bᵀx)ᵀ: the maps that read X₀ off other data.
     """
+    K = moments.n_views
+    Sigmas, keep = zip(*(regularized(moments, k, ridge, maps[k].deviations == 0) for k in range(K)), strict=True)
+    Sigma = linalg.block_diag(*Sigmas)
+    at = _places(moments)
+    for j, k in moments.cross_scatters:
+        # Shrunk like the covariances on both sides of it, so that the whole stays positive semidefinite.
+        C = np.sqrt(keep[j] * keep[k]) * moments.cross_covariance(j, k)
+        C = C * np.outer(maps[j].deviations > 0, maps[k].deviations > 0)
+        Sigma[at[j], at[k]], Sigma[at[k], at[j]] = C, C.T
+    W = whitening_matrix(Sigma, moments.eps, "all views together")
+    return tuple(W @ (W[at[k]].T @ (Sigmas[k] @ maps[k].matrix)) for k in range(K))
 
-    def __init__(self, moments: Moments, maps: Sequence[Whitener], ridge: float | Literal["auto"] = 0.0) -> None:
-        K = moments.n_views
-        Sigmas = [regularized(moments, k, ridge, maps[k].deviations == 0) for k in range(K)]
-        joint = linalg.block_diag(*Sigmas)
-        T = linalg.block_diag(*(moments.third(k, k)[0] for k in range(K)))
-        ends = np.cumsum([0, *moments.n_features])
-        at = [slice(s, e) for s, e in itertools.pairwise(ends)]
-        for j, k in moments.cross_scatters:
-            C = moments.cross_covariance(j, k)
-            C = C * np.outer(maps[j].deviations > 0, maps[k].deviations > 0)
-            joint[at[j], at[k]], joint[at[k], at[j]] = C, C.T
-            T[at[j], at[k]] = moments.third(j, k)[0]
-            T[at[k], at[j]] = T[at[j], at[k]].T
-        W = whitening_matrix(joint, moments.eps, "all views together")
-        self.probes = tuple(W @ (W[at[k]].T @ (Sigmas[k] @ maps[k].matrix)) for k in range(K))
-        self.matrix = self.probes[0].T @ T @ self.probes[1]
+
+def through_probes(moments: Moments, probes: tuple[Array, ...]) -> Blocks:
+    """P_jᵀ T P_k with the T of all views together, which needs the within blocks too."""
+    K = moments.n_views
+    at = _places(moments)
+    T = np.stack([linalg.block_diag(*parts) for parts in zip(*(moments.third(k, k) for k in range(K)), strict=True)])
+    for j, k in moments.cross_scatters:
+        T[:, at[j], at[k]] = moments.third(j, k)
+        T[:, at[k], at[j]] = np.swapaxes(moments.third(j, k), 1, 2)
+    pairs = {(j, k): probes[j].T @ T @ probes[k] for j in range(K) for k in range(j, K)}
+    C_y = np.concatenate([moments.response_covariance(k) for k in range(K)])
+    return Blocks(pairs, tuple(P.T @ C_y for P in probes), probes)
+
+
+def _places(moments: Moments) -> list[slice]:
+    return [slice(s, e) for s, e in itertools.pairwise(np.cumsum([0, *moments.n_features]))]
 
 
 class DataProxy:
@@ -166,13 +206,15 @@ class DataProxy:
 
         def of_block(block: Block) -> tuple[Array, Array]:
             H = project(as_float(block.views[narrow], self.dtype))
-            H = scale_rows(H, like(block.y if block.weight is None else block.y * block.weight, H))
+            H = scale_rows(H, like(block.y[:, 0] if block.weight is None else block.y[:, 0] * block.weight, H))
             X = as_float(block.views[wide], self.dtype)
             if self.explicit[wide]:
                 X = X - like(m.mean, X)
             return to_numpy(inner(X, H)), to_numpy(namespace(H).sum(H, axis=0))
 
         total, column_sums = self.rows.accumulate(of_block)
+        if not np.isfinite(total).all():
+            raise ValueError(OVERFLOW)
         if not self.explicit[wide]:
             total -= np.outer(m.mean, column_sums)
         return m.pull(total / self.weight)

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.utils.validation import check_array
 
-from jointdr.arrays import Array, is_foreign, is_sparse, like, namespace, to_numpy
+from jointdr.arrays import Array, is_foreign, is_sparse, namespace, take_rows, to_numpy
 
 ColumnGroups = Sequence[Any] | Mapping[str, Any]
 
@@ -51,6 +51,10 @@ class Views:
         tables = arrays or tuple(named.values())
         if not tables:
             raise ValueError("Views needs at least one view, for example Views(A, B).")
+        for name, X in zip(names, tables, strict=True):
+            if isinstance(X, Views):
+                raise TypeError(f"view {name!r} is a Views itself; give the tables, for example Views(A, B).")
+        _require_one_order(tables)
         self.names = names
         self.feature_names = tuple(_column_names(X) for X in tables)
         self.index = next((X.index for X in tables if hasattr(X, "iloc")), None)
@@ -85,18 +89,47 @@ class Views:
                 raise IndexError("Views are indexed by rows only: X[rows]. The tables themselves are in X.arrays.")
             key = key[0]
         if isinstance(key, (int, np.integer)):
+            if not -len(self) <= key < len(self):
+                raise IndexError(f"row {key} is out of range for {len(self)} rows.")
             key = slice(key, key + 1 if key != -1 else None)
         rows = key if isinstance(key, slice) else np.asarray(key)
         return Views._from_parts(
             self.names,
             self.feature_names,
             None if self.index is None else self.index[rows],
-            tuple(X[_positions(rows, X) if is_foreign(X) else rows, :] for X in self.arrays),
+            tuple(X[rows, :] if isinstance(rows, slice) else take_rows(X, _numbers(rows)) for X in self.arrays),
         )
+
+    # Without these, NumPy and list() would take the rows one by one.
+    __iter__ = None
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Array:
+        raise TypeError(
+            f"{self!r} holds several tables and is no matrix. Use it with estimators of jointdr, or give one of its "
+            "tables, X.arrays[0], or all side by side, np.hstack(X.arrays)."
+        )
+
+    def reordered(self, names: Sequence[str]) -> Views:
+        """The same views in another order."""
+        at = [self.names.index(name) for name in names]
+        features, arrays = (tuple(part[i] for i in at) for part in (self.feature_names, self.arrays))
+        return Views._from_parts(tuple(names), features, self.index, arrays)
 
     def __repr__(self) -> str:
         tables = ", ".join(f"{n}: {X.shape[0]} × {X.shape[1]}" for n, X in zip(self.names, self.arrays, strict=True))
         return f"Views({tables})"
+
+
+def _require_one_order(tables: Sequence[Any]) -> None:
+    """Rows belong together by position; refuse DataFrames whose indexes say that they do not."""
+    frames = [X for X in tables if hasattr(X, "iloc")]
+    for X in frames[1:]:
+        one, two = frames[0].index, X.index
+        if len(one) == len(two) and not one.equals(two) and set(one) == set(two):
+            raise ValueError(
+                "The DataFrames have the same index in different orders. Rows belong together by position: "
+                "bring them into one order first, for example with B = B.loc[A.index]."
+            )
 
 
 def default_name(k: int) -> str:
@@ -130,6 +163,8 @@ def as_views(X: Any, caller: str = "fit") -> Views:
 
 def split_columns(X: Array, groups: ColumnGroups, columns: Array | None, index: Any = None) -> Views:
     """The views inside one matrix, by groups of columns (slices, index lists, boolean masks or names)."""
+    if isinstance(groups, str) or not isinstance(groups, (Mapping, Sequence)):
+        raise ValueError(f"views={groups!r} must be a list or dict of column groups, one per view.")
     named = groups.items() if isinstance(groups, Mapping) else ((default_name(k), g) for k, g in enumerate(groups))
     names, arrays, features = [], [], []
     for name, group in named:
@@ -152,6 +187,11 @@ def column_positions(group: Any, n_columns: int, columns: Array | None, name: st
             raise ValueError(f"view {name!r}: a slice in views= takes column numbers; list the column names instead.")
         return np.arange(n_columns)[group]
     group = [group] if isinstance(group, (str, int, np.integer)) else list(group)
+    kinds = {str if isinstance(c, str) else bool if isinstance(c, (bool, np.bool_)) else type(c) for c in group}
+    if not all(kind in (str, bool) or issubclass(kind, (int, np.integer)) for kind in kinds) or (
+        len(kinds) > 1 and kinds & {str, bool}
+    ):
+        raise ValueError(f"view {name!r}: columns must be all numbers, all names or one mask, got {group[:5]}.")
     if group and isinstance(group[0], str):
         if columns is None:
             raise ValueError(f"view {name!r} names columns, but the input has no column names: give a DataFrame.")
@@ -165,39 +205,10 @@ def column_positions(group: Any, n_columns: int, columns: Array | None, name: st
         if len(at) != n_columns:
             raise ValueError(f"view {name!r}: the mask has {len(at)} entries but the input has {n_columns} columns.")
         return np.flatnonzero(at)
-    if at.size and (at.max() >= n_columns or at.min() < -n_columns):
-        raise ValueError(f"view {name!r} asks for column {at.max()}, but the input has n_features = {n_columns}.")
+    outside = at[(at >= n_columns) | (at < -n_columns)] if at.size else at
+    if outside.size:
+        raise ValueError(f"view {name!r} asks for column {outside[0]}, but the input has n_features = {n_columns}.")
     return at.astype(int) % n_columns if n_columns else at.astype(int)
-
-
-def checked_response(y: Any, n_rows: int, caller: str = "JDR") -> Array:
-    """The response as a finite float64 vector of the right length."""
-    if y is None:
-        raise ValueError(
-            f"{caller} requires y to be passed, but the target y is None: give the response as fit(X, y). {SPLIT_HINT}"
-        )
-    if is_foreign(y):
-        y = to_numpy(y)
-    y = np.asarray(y)
-    if y.dtype.kind in "OUS":
-        try:
-            y = y.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"y should hold numbers, but got {y.dtype} values such as {y.ravel()[:1].tolist()}. "
-                "Encode labels as numbers first, for example (labels == 'yes').astype(float)."
-            ) from None
-    if y.dtype.kind == "c":
-        raise ValueError("Complex data not supported: y should hold real numbers.")
-    if y.ndim > 1 and y.shape[1:] != (1,):
-        raise ValueError(f"y should be a 1d array of one number per row, got an array of shape {y.shape} instead.")
-    y = column_or_1d(y, warn=True).astype(np.float64, copy=False)
-    if len(y) != n_rows:
-        raise ValueError(f"y has {len(y)} entries but the views have {n_rows} rows; they must match. {SPLIT_HINT}")
-    if not np.isfinite(y).all():
-        bad = int(np.flatnonzero(~np.isfinite(y))[0])
-        raise ValueError(f"Input y contains NaN or infinity (first at row {bad}): drop those rows or fill them in.")
-    return y
 
 
 def checked_weight(sample_weight: Any, n_rows: int, minimum: int = 2) -> Array | None:
@@ -263,9 +274,6 @@ def _column_names(X: Any) -> Array | None:
     return np.asarray(list(columns), dtype=object)
 
 
-def _positions(rows: Any, X: Array) -> Any:
-    """Row numbers as the library of X takes them."""
-    if isinstance(rows, slice):
-        return rows
-    at = np.flatnonzero(rows) if rows.dtype == bool else rows
-    return like(at, X, dtype=namespace(X).int64)
+def _numbers(rows: Array) -> Array:
+    """Row numbers from row numbers or a mask."""
+    return np.flatnonzero(rows) if rows.dtype == bool else rows

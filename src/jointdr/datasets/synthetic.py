@@ -74,6 +74,8 @@ class SyntheticModel:
                 raise ValueError(
                     f"need 1 <= n_components <= n_informative <= n_features, got {self.n_components}, {s}, {n}."
                 )
+        if not self.sigma > 0 or not 0 < self.probability < 1 or not self.noise >= 0:
+            raise ValueError("need sigma > 0, 0 < probability < 1 and noise >= 0.")
         if not -1 < self.correlation < 1:
             raise ValueError(f"correlation must lie between -1 and 1, got {self.correlation}.")
         if self.correlation and (self.shape[0] != self.shape[1] or self.features != "gaussian"):
@@ -91,6 +93,8 @@ class SyntheticModel:
 
     def truth(self, random_state: int = 0) -> tuple[Array, Array]:
         """The embeddings (U, V) that belong to a seed."""
+        if not isinstance(random_state, (int, np.integer)) or random_state < 0:
+            raise ValueError(f"random_state={random_state!r} must be a whole number >= 0: it names the data.")
         rng = np.random.default_rng([random_state, 0])
         result = []
         for n, s in zip(self.shape, self.informative, strict=True):
@@ -115,22 +119,25 @@ class SyntheticModel:
         self, n_samples: int, block_rows: int, random_state: int = 0, dtype: Any = np.float64
     ) -> Iterator[tuple[tuple[Array, Array], Array]]:
         """The same rows in blocks of any size, as ((a, b), y), without ever holding all of them."""
+        if block_rows < 1:
+            raise ValueError(f"block_rows={block_rows} must be at least 1.")
         U, V = self.truth(random_state)
-        waiting: tuple[Array, ...] | None = None
+        waiting: list[tuple[Array, ...]] = []
+        held = 0
         for c in range(-(-n_samples // CHUNK)):
             size = min(CHUNK, n_samples - c * CHUNK)
-            chunk = tuple(
-                part[:size] for part in self._chunk(np.random.default_rng([random_state, 1 + c]), U, V, dtype)
-            )
-            if waiting is not None:
-                chunk = tuple(np.concatenate(parts) for parts in zip(waiting, chunk, strict=True))
-            A, B, y = chunk
+            chunk = self._chunk(np.random.default_rng([random_state, 1 + c]), U, V, dtype)
+            waiting.append(tuple(part[:size] for part in chunk))
+            held += size
             last = (c + 1) * CHUNK >= n_samples
-            end = len(y) if last else len(y) - len(y) % block_rows
+            if held < block_rows and not last:
+                continue
+            A, B, y = (np.concatenate(parts) for parts in zip(*waiting, strict=True))
+            end = held if last else held - held % block_rows
             for start in range(0, end, block_rows):
                 at = slice(start, min(start + block_rows, end))
                 yield (A[at], B[at]), y[at]
-            waiting = (A[end:], B[end:], y[end:])
+            waiting, held = [(A[end:], B[end:], y[end:])], held - end
 
     def _chunk(self, rng: np.random.Generator, U: Array, V: Array, dtype: Any) -> tuple[Array, Array, Array]:
         A, B = (self._features(rng, n, dtype) for n in self.shape)
@@ -206,4 +213,6 @@ def make_even(
 
 
 def _pair(n: int | tuple[int, int]) -> tuple[int, int]:
+    if np.ndim(n) > 0 and len(n) != 2:  # type: ignore[arg-type]
+        raise ValueError(f"expected one number or a pair of them, got {n!r}.")
     return (int(n), int(n)) if np.ndim(n) == 0 else (int(n[0]), int(n[1]))  # type: ignore[arg-type, index]

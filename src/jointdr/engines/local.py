@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jointdr.arrays import Array, Scratch, is_sparse
+from jointdr.arrays import Array, Scratch, is_sparse, take_columns, take_rows
 from jointdr.moments import Moments
 
 BLOCK_BYTES = 1_000_000
@@ -36,12 +36,29 @@ def block_rows(views: Sequence[Array], minimum: int = FEWEST_ROWS, block_bytes: 
     return max(minimum, min(fitting))
 
 
+def fold_of(rows: Array, n_folds: int, seed: int = 0) -> Array:
+    """The fold of each row, a hash of its number: it does not depend on how the rows are cut into blocks."""
+    z = rows.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15 * (seed + 1) % 2**64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # the finalizer of SplitMix64
+        z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
+    return ((z ^ (z >> np.uint64(31))) % np.uint64(n_folds)).astype(np.int64)
+
+
+def _kept(keep: dict[str, Any]) -> dict[str, Any]:
+    return {name: keep[name] for name in ("blocks", "covariance", "cross_covariance") if name in keep}
+
+
 class Block(NamedTuple):
     """Some rows of every view, of the response and of the weights."""
 
     views: tuple[Array, ...]
     y: Array
     weight: Array | None
+
+    def rows(self, at: Array) -> Block:
+        """Some of these rows, copied."""
+        views = tuple(take_rows(X, at) for X in self.views)
+        return Block(views, self.y[at], None if self.weight is None else self.weight[at])
 
 
 class Rows:
@@ -50,13 +67,13 @@ class Rows:
     Parameters
     ----------
     views : sequence of (m, n_k) arrays
-    y : (m,) float64 array
+    y : (m, q) float64 array
     weight : (m,) float64 array or None
     """
 
     def __init__(self, views: Sequence[Array], y: Array, weight: Array | None = None) -> None:
         self.views = tuple(views)
-        self.y = y
+        self.y = y if y.ndim == 2 else y[:, None]
         self.weight = weight
 
     def __len__(self) -> int:
@@ -64,16 +81,16 @@ class Rows:
 
     def select(self, columns: Sequence[Array]) -> Rows:
         """The same rows with the chosen features of each view only (copied)."""
-        views = [X[:, at] for X, at in zip(self.views, columns, strict=True)]
+        views = [take_columns(X, at) for X, at in zip(self.views, columns, strict=True)]
         return Rows(views, self.y, self.weight)
 
     def centred(self) -> Rows:
         """The same rows with the mean of y taken off."""
-        if np.ptp(self.y) == 0:
-            return Rows(self.views, np.zeros_like(self.y), self.weight)
-        y = self.y - np.average(self.y, weights=self.weight)
+        y = np.where(np.ptp(self.y, axis=0) > 0, self.y, 0.0)
         # The mean is rounded to its own precision; the mean of what is left removes the rest.
-        return Rows(self.views, y - np.average(y, weights=self.weight), self.weight)
+        for _ in range(2):
+            y = y - np.average(y, axis=0, weights=self.weight)
+        return Rows(self.views, y, self.weight)
 
     def blocks(self, rows: int) -> Iterator[Block]:
         """Blocks of at most this many rows, without copies."""
@@ -89,7 +106,7 @@ class Rows:
         """
         if keep.get("blocks") and not keep["cross_covariance"] and "y_center" not in keep:
             moments = self.centred().fold(**keep, y_center=0.0)
-            return moments.relabelled(np.average(self.y, weights=self.weight))
+            return moments.relabelled(np.average(self.y, axis=0, weights=self.weight))
         square = keep.get("blocks", ("cross",)) or keep.get("covariance") == "full"
         rows = block_rows(self.views, 4 * max(X.shape[1] for X in self.views) if square else FEWEST_ROWS)
         return reduce(Moments.merge, self._parts(rows, keep)).to_numpy()
@@ -106,6 +123,35 @@ class Rows:
             part = Moments.of_block(*block, **(pilot | keep))
             pilot = pilot or {"center": part.centers}
             yield part
+
+    def fold_parts(self, n_folds: int, first_row: int = 0, seed: int = 0, **keep: Any) -> list[Moments]:
+        """The moments of each of `n_folds` random parts of the rows, in one read.
+
+        Parameters
+        ----------
+        n_folds : int
+        first_row : int
+            The number of the first row here among all rows, so that a stream is cut like one array.
+        seed : int
+        **keep
+            As in `fold`.
+        """
+        parts = [Moments.zero([X.shape[1] for X in self.views], n_responses=self.y.shape[1], **_kept(keep))] * n_folds
+        keep = {**keep, "scratch": Scratch()}
+        pilot: dict[str, Any] = {}
+        start = first_row
+        for block in self.blocks(block_rows(self.views, n_folds * 4 * max(X.shape[1] for X in self.views))):
+            which = fold_of(np.arange(start, start + len(block.y)), n_folds, seed)
+            start += len(block.y)
+            for i in range(n_folds):
+                at = np.flatnonzero(which == i)
+                if len(at) == 0:
+                    continue
+                rows = block.rows(at)
+                part = Moments.of_block(*rows, **(pilot | keep)).to_numpy()
+                pilot = pilot or {"center": part.centers}
+                parts[i] = parts[i] + part
+        return parts
 
     def accumulate(self, of_block: Callable[[Block], tuple[Array, ...]]) -> tuple[Array, ...]:
         """The float64 sums over blocks of the arrays that a function makes of each."""

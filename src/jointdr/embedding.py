@@ -1,0 +1,112 @@
+"""Embedding: the fitted linear maps, one per view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from jointdr.arrays import (
+    Array,
+    as_float,
+    float_dtype,
+    is_sparse,
+    like,
+    namespace,
+    scale_rows,
+    sum_of_squares,
+    to_numpy,
+)
+from jointdr.engines.local import block_rows, slices
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """Fitted linear maps, one per view: z = Uᵀ(a − µ).
+
+    Attributes
+    ----------
+    bases : tuple of (n_k, r_k) arrays
+        The paper's Û and V̂.
+    spectra : tuple of (r_k,) arrays
+        The singular values that belong to the directions of each view, decreasing. With two views and one response all
+        are the same: Σ̂′ of step 2.2.
+    core : (q, r_1, ..., r_K) array
+        The proxy between the directions, for each component of the response; diagonal with two views and one response.
+    means : tuple of (n_k,) arrays
+        µ_a, µ_b; zeros if nothing is centred.
+    y_mean : (q,) array
+        µ_y; 0 if nothing is centred.
+    support : tuple of (n_k,) boolean arrays
+        Which features take part.
+    centred : bool
+        Whether y was centred before the proxy was taken.
+    probes : tuple of (Σ n_k, r_k) arrays or None
+        For ``normalize="joint"``: the maps of the joined views that read the proxy off other data.
+    """
+
+    bases: tuple[Array, ...]
+    spectra: tuple[Array, ...]
+    core: Array
+    means: tuple[Array, ...]
+    y_mean: Array
+    support: tuple[Array, ...]
+    centred: bool = True
+    probes: tuple[Array, ...] | None = None
+
+    def transform(self, views: Sequence[Array], exponent: float = 0.0) -> tuple[Array, ...]:
+        """Uᵀ(a − µ) of every row of every view, times Σ^exponent; O(m n r)."""
+        return tuple(
+            projected(X, mean, U * s**exponent if exponent else U)
+            for X, mean, U, s in zip(views, self.means, self.bases, self.spectra, strict=True)
+        )
+
+    def criterion(self, views: Sequence[Array], Y: Array, weight: Array | None = None) -> float:
+        """How well the proxy of other data is predicted: (2⟨X_new, X̂⟩ − ‖X̂‖²)/Var(y), with X̂ = ÛΣV̂ᵀ.
+
+        It is largest for the X̂ nearest to the expected proxy. For independent normalized features it is the share
+        of y's variance that the multilinear prediction µ_y + a′ᵀX̂b′ explains. X_new is not formed: its product with
+        X̂ is a sum over rows of the embedded views, O(m n r). Features that are not normalized are counted in units of
+        their own root mean square.
+        """
+        Z = [to_numpy(z) for z in (self.transform(views) if self.probes is None else self._probed(views))]
+        centre = np.average(Y, axis=0, weights=weight) if self.centred else 0.0
+        variance = np.average((Y - centre) ** 2, axis=0, weights=weight).sum()
+        if not variance > 0:
+            raise ValueError("y is constant, so there is nothing to score.")
+        letters = "abcdefghij"[: len(Z)]
+        prediction = np.einsum(f"q{letters},{','.join('m' + c for c in letters)}->mq", self.core, *Z, optimize=True)
+        product = np.average((Y - self.y_mean) * prediction, axis=0, weights=weight).sum()
+        if not self.centred:
+            variance = variance * np.prod([_mean_square(X, weight) for X in views])
+        return float((2 * product - np.sum(self.core**2)) / variance)
+
+    def _probed(self, views: Sequence[Array]) -> list[Array]:
+        ends = np.cumsum([len(m) for m in self.means])[:-1]
+        assert self.probes is not None
+        return [
+            sum(projected(X, m, part) for X, m, part in zip(views, self.means, np.split(P, ends), strict=True))
+            for P in self.probes
+        ]
+
+
+def _mean_square(X: Array, weight: Array | None) -> float:
+    total, dtype = 0.0, float_dtype(X)
+    for at in slices(X.shape[0], block_rows((X,))):
+        block = as_float(X[at, :], dtype)
+        if weight is not None:
+            block = scale_rows(block, like(np.sqrt(weight[at]), block))
+        total += float(to_numpy(sum_of_squares(block)).sum())
+    return total / ((X.shape[0] if weight is None else weight.sum()) * X.shape[1])
+
+
+def projected(X: Array, mean: Array, U: Array) -> Array:
+    """(X − µ)U, block by block; sparse X is centred implicitly."""
+    dtype = float_dtype(X)
+    if is_sparse(X):
+        return np.asarray(X @ U - mean @ U, dtype=dtype)
+    U = like(U, X, dtype)
+    mean = like(mean, X, dtype)
+    parts = [(as_float(X[at, :], dtype) - mean) @ U for at in slices(X.shape[0], block_rows((X,)))]
+    return parts[0] if len(parts) == 1 else namespace(X).concat(parts, axis=0)

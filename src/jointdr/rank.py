@@ -1,0 +1,153 @@
+"""How many directions, how many features, which moments: choices made on held-out moments.
+
+The moments of K folds are kept apart. For each fold the proxy of the other folds is compared with its own,
+‖X_test − P(X_train)‖², which has its expected minimum where P(X_train) is nearest to the true proxy. The data is read
+once, whatever the number of candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from jointdr import proxy, selection
+from jointdr.arrays import Array
+from jointdr.directions import Options, normalized, placed, unfolding
+from jointdr.factorize import left_vectors, svd
+from jointdr.moments import Moments
+from jointdr.normalize import Whitener, whiteners
+
+LEVEL = 2.0
+"""A set of moments is refused if it explains less of held-out cross moments by this many standard errors."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The normalized moments of all folds but one, and those of that one in the same coordinates."""
+
+    train: proxy.Blocks
+    test: proxy.Blocks
+    maps: tuple[Whitener, ...]
+
+
+def folds(parts: Sequence[Moments], options: Options) -> list[Fold]:
+    """Leave out each part in turn, O(K n³)."""
+    if len(parts) < 2:
+        raise ValueError(
+            "'auto' and moments='all' choose on held-out folds, so they need a list of at least two Moments, "
+            f"one per fold; got {len(parts)}."
+        )
+    result = []
+    for i, part in enumerate(parts):
+        rest = [p for j, p in enumerate(parts) if j != i]
+        train = sum(rest[1:], rest[0]).to_numpy()
+        maps = whiteners(train, options.normalize, options.ridge, options.names, options.features)
+        train = placed(train, options)
+        blocks = normalized(train, maps, options)
+        test = part.to_numpy().about(train.centers, train.y_center)
+        result.append(Fold(blocks, normalized(test, maps, options, blocks.probes), maps))
+    return result
+
+
+def resolved(parts: Sequence[Moments], options: Options, auto: frozenset[str]) -> Options:
+    """The options with everything decided that was left to the data: ``"moments"``, ``"features"``, ``"rank"``."""
+    if not auto:
+        return options
+    held_out = folds(parts, options)
+    if "moments" in auto:
+        options = replace(options, extra=useful_moments(held_out, options))
+    if "rank" in auto:
+        curve = rank_criterion(held_out, options.extra)
+        r = max(1, int(np.argmin(curve)))
+        options = replace(options, ranks=(r,) * len(options.ranks))
+    if "features" in auto:
+        options = replace(options, n_features_to_select=sparsity(held_out, options))
+    return options
+
+
+def rank_criterion(held_out: Sequence[Fold], extra: frozenset[str] = frozenset()) -> Array:
+    """‖X_test − P_r(X_train)‖² − ‖X_test‖² for r = 0, 1, 2, ..., averaged over folds and views."""
+    total: Array = 0.0
+    for fold in held_out:
+        most = min(m.rank for m in fold.maps)
+        for k in range(len(fold.maps)):
+            M, M_test = (unfolding(blocks, k, extra) for blocks in (fold.train, fold.test))
+            U, s = left_vectors(M, most)
+            gain = s**2 - 2 * np.sum((U.T @ M) * (U.T @ M_test), axis=1)
+            curve = np.concatenate([[0.0], np.cumsum(gain)])
+            total = curve if np.ndim(total) == 0 else total[: len(curve)] + curve[: len(total)]
+    return total / (len(held_out) * len(held_out[0].maps))
+
+
+def sparsity(held_out: Sequence[Fold], options: Options) -> tuple[int, int]:
+    """(s₁, s₂) by the same criterion on the selected rows and columns: first equal numbers, then each by itself."""
+    sizes = [len(m.mean) for m in held_out[0].maps]
+    matrices = [
+        (proxy.unitless(fold.train.pair(0, 1), fold.maps), proxy.unitless(fold.test.pair(0, 1), fold.maps))
+        for fold in held_out
+    ]
+    r = options.ranks[0]
+    known: dict[tuple[int, int], float] = {}
+
+    def criterion(s1: int, s2: int) -> float:
+        if (s1, s2) not in known:
+            total = 0.0
+            for M, M_test in matrices:
+                chosen = selection.select([(slice(0, M.shape[1]), M)], s1, s2)
+                at = np.ix_(chosen.rows, chosen.columns)
+                U, s, V = svd(M[at], r)  # without the zeros that P_Ω₁ leaves inside, which make the curve rough
+                total += float(np.sum(s**2) - 2 * np.sum(s * np.einsum("ij,ik,jk->k", M_test[at], U, V)))
+            known[s1, s2] = total
+        return known[s1, s2]
+
+    def best(candidates: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        return min(candidates, key=lambda pair: criterion(*pair))
+
+    grid = sorted({round(float(v)) for v in np.geomspace(r, max(sizes), 40)} | {r})
+    pair = best([(min(s, sizes[0]), min(s, sizes[1])) for s in grid])
+    for _ in range(20):  # refine, one step at a time, until neither number moves
+        near = [
+            (s1, s2)
+            for s1 in range(max(r, pair[0] - 3), min(sizes[0], pair[0] + 3) + 1)
+            for s2 in range(max(r, pair[1] - 3), min(sizes[1], pair[1] + 3) + 1)
+        ]
+        moved = best(near)
+        if moved == pair:
+            break
+        pair = moved
+    return pair
+
+
+def useful_moments(held_out: Sequence[Fold], options: Options) -> frozenset[str]:
+    """Which moments beside the cross ones help: all of them, unless held-out cross moments say otherwise.
+
+    Within-view moments and means lie in the span of the embeddings if features are symmetric and y has no main effects
+    outside of it. Where that fails (skewed features, strong main effects), they draw directions away from those that
+    explain the cross moments of rows they have not seen. Every set is judged by how much less it explains than the
+    cross moments alone; the largest set that is not significantly worse is taken, and of equally large ones the best.
+    Where cross moments hold no signal at all (even links), nothing is significantly worse, and all moments are used.
+    """
+    subsets = [frozenset(c) for size in (2, 1, 0) for c in combinations(("within", "means"), size)]
+    scores = {extra: np.array([_explained(fold, extra, options.ranks) for fold in held_out]) for extra in subsets}
+    base = scores[frozenset()]
+    for size in (2, 1):
+        allowed = {}
+        for extra in subsets:
+            if len(extra) == size:
+                difference = scores[extra] - base
+                error = difference.std(ddof=1) / np.sqrt(len(difference))
+                if difference.mean() > -LEVEL * error:
+                    allowed[extra] = difference.mean()
+        if allowed:
+            return max(allowed, key=lambda extra: allowed[extra])
+    return frozenset()
+
+
+def _explained(fold: Fold, extra: frozenset[str], ranks: Sequence[int]) -> float:
+    """⟨X_test, P_U X_train P_V⟩: how much of the held-out cross moments the directions of a set of moments hold."""
+    U, V = (left_vectors(unfolding(fold.train, k, extra), r)[0] for k, r in enumerate(ranks))
+    X, X_test = fold.train.pair(0, 1), fold.test.pair(0, 1)
+    return float(np.sum((U.T @ X @ V) * (U.T @ X_test @ V)))

@@ -1,0 +1,269 @@
+"""What is done to y before moments are taken: class labels, heavy tails, slices.
+
+By the Markov chain (a, b) → (Uᵀa, Vᵀb) → y → g(y), any transform g leaves the embeddings what they are. A good one
+makes the response light-tailed (section 3 of the paper), or shows directions that act on more than its mean.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.utils.validation import column_or_1d
+
+from jointdr.arrays import Array, is_foreign, to_numpy
+from jointdr.views import SPLIT_HINT
+
+RESPONSES = ("auto", "identity", "rank", "clip", "slices", "class")
+
+N_SLICES = 8
+"""Slices of y where neither a number nor edges are given."""
+
+
+class HeavyTailWarning(UserWarning):
+    """The response has heavy tails, so that a few rows may decide the fit."""
+
+
+@dataclass(frozen=True)
+class Transform:
+    """A fitted map from responses to a (rows, q) array of numbers.
+
+    Parameters
+    ----------
+    kind : str
+        The transform that was chosen; ``"auto"`` has become one of the others.
+    grid : (k,) array
+        What was read off the training responses: quantiles for ``"rank"``, the two bounds for ``"clip"``, the inner
+        edges for ``"slices"``, the labels for ``"class"``.
+    function : callable, optional
+        A transform of the user's own.
+    """
+
+    kind: str
+    grid: Array
+    function: Callable[[Array], Any] | None = None
+
+    def __call__(self, y: Array) -> Array:
+        """The transformed responses, (rows, q)."""
+        if self.function is not None:
+            z = np.asarray(self.function(y), dtype=float)
+            if z.shape[:1] != y.shape[:1] or z.ndim > 2 or not np.isfinite(z).all():
+                raise ValueError(
+                    f"response=<callable> must give one finite number (or row of numbers) per row, got shape {z.shape}."
+                )
+        elif self.kind == "rank":
+            z = _normal_scores(y, self.grid)
+        elif self.kind == "clip":
+            z = np.clip(y, *self.grid)
+        elif self.kind == "slices":
+            z = _indicators(np.searchsorted(self.grid, y, side="right"), len(self.grid) + 1)
+        elif self.kind == "class":
+            unknown = ~np.isin(y, self.grid)
+            if unknown.any():
+                raise ValueError(f"y holds labels that fit has not seen: {np.unique(y[unknown])[:5].tolist()}.")
+            z = _indicators(np.searchsorted(self.grid, y), len(self.grid))
+            z = z[:, 1:] if len(self.grid) == 2 else z  # two classes are one number
+        else:
+            z = y
+        return z[:, None] if z.ndim == 1 else z
+
+
+def fit_transform_of(
+    response: Any, y: Any, weight: Array | None = None, edges: Any = None, n_slices: int = N_SLICES
+) -> Transform:
+    """Read off the training responses what a transform needs.
+
+    Parameters
+    ----------
+    response : {"auto", "identity", "rank", "clip", "slices", "class"} or callable
+        ``"auto"`` is ``"class"`` for strings, booleans and categories, otherwise ``"identity"``.
+    y : (rows,) or (rows, q) array
+        Already checked by `checked`.
+    weight : (rows,) array, optional
+    edges : (k,) array, optional
+        Fixes the slices (inner edges), the clipping bounds (two numbers), the normal scores (quantiles) or the
+        classes, instead of reading them off y.
+    n_slices : int
+        Number of slices of about equal weight.
+    """
+    if callable(response):
+        return Transform("callable", np.empty(0), response)
+    if response not in RESPONSES:
+        raise ValueError(f"response={response!r} is not understood; choose from {RESPONSES} or give a function of y.")
+    is_label = y.dtype.kind in "USb"
+    if response == "auto":
+        response = "class" if is_label else "identity"
+    if is_label and response != "class":
+        raise ValueError(f"response={response!r} needs numbers, but y holds labels: use response='class'.")
+    if response == "class":
+        if y.ndim > 1:
+            raise ValueError("response='class' needs one label per row.")
+        labels = np.unique(y) if edges is None else np.unique(np.asarray(edges))
+        if len(labels) > max(50, len(y) // 4):
+            raise ValueError(f"response='class' found {len(labels)} labels in {len(y)} rows: y looks like numbers.")
+        return Transform("class", labels)
+    if response in ("rank", "clip", "slices"):
+        if y.ndim > 1 and y.shape[1] > 1:
+            raise ValueError(f"response={response!r} needs one number per row, got y of shape {y.shape}.")
+        grid = _edges_for(response, y.ravel(), weight, edges, n_slices)
+        return Transform(response, grid)
+    return Transform("identity", np.empty(0))
+
+
+def _edges_for(kind: str, y: Array, weight: Array | None, edges: Any, n_slices: int) -> Array:
+    if edges is not None:
+        grid = np.asarray(edges, dtype=float)
+        if grid.ndim != 1 or len(grid) < 1 or not np.isfinite(grid).all() or (np.diff(grid) < 0).any():
+            raise ValueError(f"edges={edges!r} must be increasing finite numbers.")
+        if kind == "clip" and len(grid) != 2:
+            raise ValueError(f"edges={edges!r} must be the two bounds for response='clip'.")
+        return grid
+    if kind == "rank":
+        return np.sort(y) if weight is None else np.sort(y[weight > 0])
+    if kind == "clip":
+        # Median and quartiles are not moved by the tails; the bounds are where a normal response has 0.1 % beyond.
+        low, middle, high = _quantiles(y, weight, [0.25, 0.5, 0.75])
+        reach = 3.09 / 1.349 * (high - low) or np.max(np.abs(y - middle))
+        return np.array([middle - reach, middle + reach])
+    if not isinstance(n_slices, (int, np.integer)) or n_slices < 2:
+        raise ValueError(f"n_slices={n_slices!r} must be an integer of at least 2.")
+    inner = _quantiles(y, weight, np.arange(1, n_slices) / n_slices)
+    above = y[y > y.min()]  # a slice below the smallest value would be empty
+    return np.unique(np.maximum(inner, above.min())) if above.size else np.empty(0)
+
+
+def _quantiles(y: Array, weight: Array | None, at: Any) -> Array:
+    if weight is None:
+        return np.quantile(y, at)
+    order = np.argsort(y, kind="stable")
+    share = np.cumsum(weight[order]) / weight.sum()
+    return y[order][np.minimum(np.searchsorted(share, at), len(y) - 1)]
+
+
+def _normal_scores(y: Array, grid: Array) -> Array:
+    """Φ⁻¹ of the mid-rank of y among the training responses: a standard normal response, whatever its tails were."""
+    below, up_to = (np.searchsorted(grid, y, side=side) for side in ("left", "right"))
+    return ndtri((0.5 * (below + up_to) + 0.5) / (len(grid) + 1.0))
+
+
+def _indicators(which: Array, n: int) -> Array:
+    return (which[:, None] == np.arange(n)).astype(float)
+
+
+def checked(y: Any, n_rows: int, caller: str) -> Array:
+    """The response as it was given: finite floats of shape (rows,) or (rows, q), or labels of shape (rows,)."""
+    if y is None:
+        raise ValueError(
+            f"{caller} requires y to be passed, but the target y is None: give the response as fit(X, y). {SPLIT_HINT}"
+        )
+    y = np.asarray(to_numpy(y) if is_foreign(y) else y)
+    if y.dtype.kind == "O":
+        y = _numbers_or_labels(y)
+    if y.dtype.kind not in "fiubcUS":
+        raise ValueError(f"y should hold numbers or labels, but got {y.dtype}.")
+    if y.dtype.kind == "c":
+        raise ValueError("Complex data not supported: y should hold real numbers.")
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = column_or_1d(y, warn=True)
+    if y.ndim not in (1, 2) or (y.ndim == 2 and y.dtype.kind in "USb"):
+        raise ValueError(f"y should be a 1d array, or have one column per response; got shape {y.shape}.")
+    if len(y) != n_rows:
+        raise ValueError(f"y has {len(y)} entries but the views have {n_rows} rows; they must match. {SPLIT_HINT}")
+    if y.dtype.kind in "USb":
+        return y
+    y = y.astype(np.float64, copy=False)
+    if not np.isfinite(y).all():
+        bad = int(np.flatnonzero(~np.isfinite(y).reshape(len(y), -1).all(axis=1))[0])
+        raise ValueError(f"Input y contains NaN or infinity (first at row {bad}): drop those rows or fill them in.")
+    return y
+
+
+def checked_numbers(y: Any, n_rows: int, caller: str) -> Array:
+    """The response as one finite float per row."""
+    y = checked(y, n_rows, caller)
+    if y.dtype.kind != "f":
+        y = y.astype(float) if y.dtype.kind == "b" else _refuse_labels(y)
+    if y.ndim > 1:
+        raise ValueError(f"y should be a 1d array of one number per row, got an array of shape {y.shape} instead.")
+    return y
+
+
+def _refuse_labels(y: Array) -> Array:
+    raise ValueError(
+        f"y should hold numbers, but got {y.dtype} values such as {y[:1].tolist()}. "
+        "Encode labels as numbers first, for example (labels == 'yes').astype(float)."
+    )
+
+
+def _numbers_or_labels(y: Array) -> Array:
+    try:
+        return y.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    if all(isinstance(v, (str, bool, np.bool_)) for v in y.ravel()):
+        return y.astype(str)
+    raise ValueError(f"y should hold numbers or labels, but got values such as {y.ravel()[:1].tolist()}.")
+
+
+class Tail(NamedTuple):
+    """What `tail_check` found."""
+
+    is_heavy: bool
+    tail_index: float
+    option: str
+
+
+def tail_check(y: Any, share: float = 0.01) -> Tail:
+    """Whether y has heavy tails.
+
+    The tail index ξ (Hill's estimate on the largest |y − median|) says that moments of order 1/ξ and above do not
+    exist; it is the limit of how fast the mean excess over a threshold grows with it (Bryson, 1974). Light tails have
+    ξ = 0, Student's t with ν degrees of freedom has 1/ν.
+
+    Parameters
+    ----------
+    y : (rows,) array
+    share : float
+        How much of the data counts as tail; at least 50 values are used, and below 1000 rows nothing is said.
+
+    Returns
+    -------
+    Tail
+        ``is_heavy``: ξ is above 0.45 by two standard errors, so that the variance of y is in doubt, and with it the
+        √(n/m) error of the embeddings. ``tail_index``: ξ. ``option``: the ``response=`` to try then.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdr.response import tail_check
+    >>> rng = np.random.default_rng(0)
+    >>> tail_check(rng.standard_normal(10_000)).is_heavy
+    False
+    >>> tail_check(rng.standard_t(1.5, 10_000)).is_heavy
+    True
+    """
+    y = np.asarray(y, dtype=float).ravel()
+    k = max(50, int(share * len(y)))
+    if len(y) < 20 * k:  # too few to see the tail
+        return Tail(False, 0.0, "rank")
+    size = np.partition(np.abs(y - np.median(y)), len(y) - k - 1)[-k - 1 :]
+    if not size[0] > 0:  # mostly one value, such as rare ones among zeros: bounded
+        return Tail(False, 0.0, "rank")
+    index = float(np.mean(np.log(size[1:] / size[0])))
+    return Tail(bool(index * (1.0 - 2.0 / np.sqrt(k)) > 0.45), index, "rank")
+
+
+def warn_if_heavy(y: Array) -> None:
+    """The warning that `fit` gives."""
+    tail = tail_check(y)
+    if tail.is_heavy:
+        warnings.warn(
+            f"y has heavy tails (tail index {tail.tail_index:.2f}), so that a few rows may decide the fit. "
+            f"Try response={tail.option!r}, which replaces y by its normal scores.",
+            HeavyTailWarning,
+            stacklevel=3,
+        )
