@@ -10,7 +10,7 @@ demo: $(VENV)/.demo
 	$(BIN)/python examples/quickstart.py
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

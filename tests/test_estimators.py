@@ -211,7 +211,7 @@ def test_partial_fit_on_a_large_fit_says_what_to_do(monkeypatch, data):
     A, B, y = data
     monkeypatch.setattr(estimators, "EXTENDABLE_PRODUCTS", 0)
     model = JDR(2).fit((A, B), y)
-    with pytest.raises(ValueError, match="Start anew with partial_fit"):
+    with pytest.raises(ValueError, match="C_ab was left out"):
         model.partial_fit((A, B), y)
     raw = JDR(2, normalize=None).fit((A[:100], B[:100]), y[:100]).partial_fit((A[100:], B[100:]), y[100:])
     np.testing.assert_allclose(raw.embeddings_[0], JDR(2, normalize=None).fit((A, B), y).embeddings_[0], atol=1e-10)

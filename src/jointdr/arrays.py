@@ -15,6 +15,8 @@ from scipy import sparse
 Array = Any
 """A NumPy array, an array of any Array API library, or (for views) a SciPy sparse matrix."""
 
+NUMPY = array_namespace(np.empty(0))
+
 
 def is_sparse(X: Array) -> bool:
     """Whether X is a SciPy sparse matrix or array."""
@@ -29,8 +31,8 @@ def is_foreign(X: Array) -> bool:
 def namespace(*arrays: Array) -> Any:
     """The Array API namespace of the dense arrays; NumPy's if all of them are sparse."""
     dense = [X for X in arrays if not is_sparse(X)]
-    if not dense:
-        return array_namespace(np.empty(0))
+    if all(isinstance(X, np.ndarray) for X in dense):  # a short cut: this is asked for many times a block
+        return NUMPY
     try:
         xp = array_namespace(*dense)
     except TypeError:
@@ -46,8 +48,8 @@ def namespace(*arrays: Array) -> Any:
 
 def like(X: Array, reference: Array, dtype: Any = None) -> Array:
     """X as an array of the library, on the device and (unless given) with the dtype of `reference`."""
-    if is_sparse(reference):
-        return np.asarray(X, dtype=dtype or reference.dtype)
+    if is_sparse(reference) or isinstance(reference, np.ndarray):
+        return np.asarray(to_numpy(X), dtype=dtype or reference.dtype)
     xp = array_namespace(reference)
     dtype = dtype or reference.dtype
     if is_array_api_obj(X) and array_namespace(X) is xp:
@@ -94,7 +96,7 @@ def float_dtype(*views: Array) -> Any:
 
 def as_float(X: Array, dtype: Any) -> Array:
     """X in a floating dtype, copied only if it has another one."""
-    if is_sparse(X):
+    if is_sparse(X) or isinstance(X, np.ndarray):
         return X.astype(dtype, copy=False)
     return array_namespace(X).astype(X, dtype, copy=False)
 
@@ -151,5 +153,5 @@ def sum_of_squares(X: Array) -> Array:
 def column_means(X: Array, weight: Array | None, total: float) -> Array:
     """The (weighted) column means of a dense block."""
     if weight is None:
-        return array_namespace(X).mean(X, axis=0)
+        return namespace(X).mean(X, axis=0)
     return (like(weight, X) @ X) / (total or 1.0)

@@ -89,15 +89,15 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         views = self._validated(X, reset=not started, minimum_rows=1)
         y = checked(y, len(views), type(self).__name__)
         w = checked_weight(sample_weight, len(views), minimum=0)
-        if started and not self.moments_.is_extendable:
-            raise ValueError(
-                "This model was fitted with fit on so much data that it did not compute what partial_fit needs to "
-                "continue (C_ab). Start anew with partial_fit on sklearn.base.clone(model)."
-            )
         Y = self._responses(y, w, reset=not started, streaming=True)
         with np.errstate(all="ignore"):
             parts = self._fold(Rows(views.arrays, Y, w), self.moments_.n_samples if started else 0)
         self._require_finite(parts, views)
+        if started and (parts[0].keep != self.moments_.keep or len(parts) != len(self._parts)):
+            raise ValueError(
+                "This model cannot be extended by these rows: its parameters have changed, or it was fitted with fit "
+                "on so much data that C_ab was left out. Start anew with partial_fit on sklearn.base.clone(model)."
+            )
         self._set_parts([old + new for old, new in zip(self._parts, parts, strict=True)] if started else parts)
         self.__dict__.pop("_embedding", None)
         return self

@@ -154,7 +154,6 @@ class Moments:
 
     def _translated(self, deltas: Sequence[Array], delta_y: Array) -> Moments:
         """Moments of x + δ and y + δ_y about the same centres."""
-        namespace(*self.centers)
         w = self.weight
 
         def outer(u: Array, v: Array) -> Array:
@@ -331,12 +330,6 @@ class Moments:
     def y_mean(self) -> Array:
         """Step 1.1: the mean of the response, of shape (q,)."""
         return self.y_center + self.y_sum / (self.weight or 1.0)
-
-    @property
-    def is_extendable(self) -> bool:
-        """Whether moments of rows with another mean of y can be merged into these."""
-        raw = not any(bool(namespace(c).any(c != 0)) for c in (*self.centers, self.y_center))
-        return raw or self.keep.cross_covariance or not self.thirds
 
     @property
     def nbytes(self) -> int:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy import linalg
 
 from jointdr.arrays import Array, scale_rows
 from jointdr.moments import Moments
@@ -180,14 +179,15 @@ def whitening_matrix(Sigma: Array, eps: float, what: str) -> Array:
     R = Sigma[np.ix_(varying, varying)] * np.outer(scale, scale)
     tolerance = 10 * np.sqrt(n) * eps
     try:
-        L = linalg.cholesky(R, lower=True)
-        reciprocal_condition = linalg.lapack.dpocon(L, float(np.abs(R).sum(axis=0).max()), uplo="L")[0]
-    except linalg.LinAlgError:
+        # NumPy throughout: the threads of SciPy's BLAS would compete with those of the products before and after.
+        inverse = np.linalg.inv(np.linalg.cholesky(R))
+        reciprocal_condition = 1.0 / (np.abs(R).sum(axis=0).max() * np.sum(inverse**2))  # a lower bound
+    except np.linalg.LinAlgError:
         reciprocal_condition = 0.0
     if reciprocal_condition > tolerance:
-        W[varying] = scale[:, None] * linalg.solve_triangular(L, np.eye(n), lower=True).T
+        W[varying] = scale[:, None] * inverse.T
         return W
-    values, E = linalg.eigh(R)
+    values, E = np.linalg.eigh(R)
     inside = values > tolerance * values[-1]
     if inside.all():
         rank = n
