@@ -21,6 +21,7 @@ benchmarks: $(VENV)/.demo
 	$(BIN)/python benchmarks/fit_dense.py
 	$(BIN)/python benchmarks/fit_wide.py
 	$(BIN)/python benchmarks/solvers.py
+	$(BIN)/python benchmarks/refine.py
 	$(BIN)/python benchmarks/import_time.py
 
 $(BIN)/python:

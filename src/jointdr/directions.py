@@ -10,7 +10,7 @@ import numpy as np
 
 from jointdr import proxy, selection
 from jointdr.arrays import Array
-from jointdr.embedding import Embedding
+from jointdr.embedding import Embedding, signs_of
 from jointdr.engines.local import Rows
 from jointdr.factorize import Formed, Solver, left_vectors, sketched_svd, svd
 from jointdr.moments import Moments
@@ -175,7 +175,7 @@ def _embedding(
     X is the (q, k_1, k_2) proxy, or None if the factors are its singular vectors, which keep their signs in pairs.
     """
     paired = X is None
-    signs = [_signs(m.push(U)) for m, (U, _) in zip(maps, factors, strict=True)]
+    signs = [signs_of(m.push(U)) for m, (U, _) in zip(maps, factors, strict=True)]
     bases = [U * (signs[0] if paired else sign) for (U, _), sign in zip(factors, signs, strict=True)]
     spectra = tuple(s for _, s in factors)
     return Embedding(
@@ -188,11 +188,6 @@ def _embedding(
         centred=options.centred,
         probes=None if probes is None else tuple(P @ U for P, U in zip(probes, bases, strict=True)),
     )
-
-
-def _signs(loadings: Array) -> Array:
-    largest = loadings[np.argmax(np.abs(loadings), axis=0), np.arange(loadings.shape[1])]
-    return np.where(largest < 0, -1.0, 1.0)
 
 
 def _of_selection(

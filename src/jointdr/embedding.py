@@ -91,6 +91,12 @@ class Embedding:
         ]
 
 
+def signs_of(loadings: Array) -> Array:
+    """The sign of the largest entry of each column: directions are turned by it, as scikit-learn's `svd_flip` does."""
+    largest = loadings[np.argmax(np.abs(loadings), axis=0), np.arange(loadings.shape[1])]
+    return np.where(largest < 0, -1.0, 1.0)
+
+
 def _mean_square(X: Array, weight: Array | None) -> float:
     total, dtype = 0.0, float_dtype(X)
     for at in slices(X.shape[0], block_rows((X,))):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -13,11 +14,12 @@ from jointdr.arrays import Array
 from jointdr.base import KEEP_MOMENTS_BYTES, ViewsTransformer
 from jointdr.directions import Options, jdr, jdr_from_rows, moments_needed
 from jointdr.embedding import Embedding
-from jointdr.engines.local import Rows
+from jointdr.engines.local import Rows, fold_of
 from jointdr.factorize import SOLVERS, chosen_solver
 from jointdr.moments import Moments
-from jointdr.normalize import NORMALIZATIONS
+from jointdr.normalize import NORMALIZATIONS, whiteners
 from jointdr.rank import resolved
+from jointdr.refine import refined
 from jointdr.response import checked, fit_transform_of, warn_if_heavy
 from jointdr.views import checked_weight
 
@@ -63,6 +65,10 @@ class JDR(ViewsTransformer):
     n_features_to_select : int, pair of ints, "auto" or None, default None
         (s₁, s₂): select that many features of each view and embed those alone (Algorithm 3). None in a pair keeps
         all features of that view. ``"auto"`` takes the numbers that predict held-out moments best.
+    refine : int, default 0
+        Sweeps of alternating least squares on a bilinear model of y, started at JDR. Two sweeps more than halve the
+        error where y is bilinear in the features, for about seven times the time. They are made only if the first one
+        lowers the residual of held-out rows. Not with `partial_fit`, which cannot read the data again.
     scale : None, "sqrt" or float, default None
         `transform` multiplies the embedded coordinates by Σ to this power, so that prominent directions weigh more;
         ``"sqrt"`` is ½, as in the paper's application.
@@ -102,6 +108,8 @@ class JDR(ViewsTransformer):
         while it is smaller than 100 MB.
     solver_ : str
         The solver that was used.
+    n_sweeps_ : int
+        Sweeps of refinement that were made: ``refine``, or 0 if they did not help.
     moments_used_ : tuple of str
         ``"cross"`` and what ``moments="all"`` found useful beside it.
     response_ : Transform
@@ -135,6 +143,7 @@ class JDR(ViewsTransformer):
         n_iter: int = 2,
         moments: str = "cross",
         n_features_to_select: Any = None,
+        refine: int = 0,
         scale: Any = None,
         response: Any = "auto",
         edges: Any = None,
@@ -150,6 +159,7 @@ class JDR(ViewsTransformer):
         self.n_iter = n_iter
         self.moments = moments
         self.n_features_to_select = n_features_to_select
+        self.refine = refine
         self.scale = scale
         self.response = response
         self.edges = edges
@@ -183,14 +193,18 @@ class JDR(ViewsTransformer):
         rows = Rows(views.arrays, Y, w)
         options, auto = self._options(views.n_features, Y.shape[1])
         with np.errstate(all="ignore"):
-            if auto or options.solver != "exact":
-                parts = self._fold(rows, 0) if auto else [rows.fold(**moments_needed(options))]
+            if auto or self.refine:
+                parts = self._fold(rows, 0)
+            elif options.solver != "exact":
+                parts = [rows.fold(**moments_needed(options))]
             else:
                 extendable = len(rows) * np.prod(views.n_features, dtype=float) <= EXTENDABLE_PRODUCTS
                 parts = [rows.fold(**moments_needed(options, mergeable=extendable))]
         self._require_finite(parts, views)
         if options.solver == "exact":
             self._embedding = self._solve(parts)
+            if self.refine:
+                self._refine(rows, parts)
             if sum(part.nbytes for part in parts) <= KEEP_MOMENTS_BYTES:
                 self._set_parts(parts)
         else:
@@ -206,9 +220,32 @@ class JDR(ViewsTransformer):
                 f"solver={self.solver!r} reads the data several times, which partial_fit cannot: "
                 "use solver='exact', or fit on data that can be read again."
             )
+        self._require_no_refinement("partial_fit")
         return super().partial_fit(X, y, sample_weight)
 
     partial_fit.__doc__ = ViewsTransformer.partial_fit.__doc__
+
+    def fit_moments(self, moments: Any) -> Self:  # noqa: D102
+        self._require_no_refinement("fit_moments")
+        return super().fit_moments(moments)
+
+    fit_moments.__doc__ = ViewsTransformer.fit_moments.__doc__
+
+    def _require_no_refinement(self, caller: str) -> None:
+        if self.refine:
+            raise ValueError(
+                f"refine={self.refine!r} reads the data again, which {caller} cannot: use fit, or refine=0."
+            )
+
+    def _refine(self, rows: Rows, parts: list[Moments]) -> None:
+        """Improve the embedding by least squares, with the first fold held out to decide whether that helps."""
+        whole = sum(parts[1:], parts[0])
+        options, _ = self._options(whole.n_features, whole.n_responses, exact=True)
+        options = replace(options, ranks=tuple(len(s) for s in self._embedding.spectra))
+        maps = whiteners(whole, options.normalize, options.ridge, options.names, options.features)
+        train = jdr(sum(parts[2:], parts[1]), options)
+        held_out = fold_of(np.arange(len(rows)), len(parts), self._fold_seed()) == 0
+        self._embedding, self.n_sweeps_ = refined(rows, maps, self._embedding, train, held_out, int(self.refine))
 
     def _responses(self, y: Array, weight: Array | None, reset: bool, streaming: bool) -> Array:
         if reset:
@@ -227,7 +264,7 @@ class JDR(ViewsTransformer):
     def _fold(self, rows: Rows, first_row: int) -> list[Moments]:
         options, auto = self._options(tuple(X.shape[1] for X in rows.views), rows.y.shape[1], exact=True)
         keep = moments_needed(options)
-        if not auto:
+        if not auto and not self.refine:
             return [rows.fold(**keep)]
         if not isinstance(self.n_folds, Integral) or self.n_folds < 2:
             raise ValueError(f"n_folds={self.n_folds!r} must be an integer of at least 2.")
@@ -273,6 +310,18 @@ class JDR(ViewsTransformer):
         if self.moments not in ("cross", "all"):
             raise ValueError(f"moments={self.moments!r} is not understood; choose 'cross' or 'all'.")
         self._exponent()
+        if not isinstance(self.refine, Integral) or isinstance(self.refine, bool) or self.refine < 0:
+            raise ValueError(f"refine={self.refine!r} must be a number of sweeps >= 0.")
+        if self.refine:
+            for name, holds in {
+                "normalize=None": self.normalize is None,
+                "moments='all'": self.moments == "all",
+                "n_features_to_select": self.n_features_to_select is not None,
+                "several responses": n_responses > 1,
+                "different numbers of directions": len(set(ranks)) > 1,
+            }.items():
+                if holds:
+                    raise ValueError(f"refine={self.refine} does not go with {name}: use refine=0, or change that.")
         if self.moments == "all":
             auto.add("moments")
         select = None
@@ -286,6 +335,7 @@ class JDR(ViewsTransformer):
             "normalize='joint'": self.normalize == "joint",
             "moments='all'": self.moments == "all",
             "'auto'": bool(auto),
+            "refine": bool(self.refine),
             "several responses": n_responses > 1,
             "different numbers of directions": len(set(ranks)) > 1,
         }
