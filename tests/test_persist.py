@@ -169,4 +169,7 @@ def test_all_folds_are_saved(tmp_path, data):
     again = JDR.load(tmp_path / "half").partial_fit((A[200:], B[200:]), y[200:])
     whole = JDR("auto", moments="all").fit((A, B), y)
     assert again.n_components_ == whole.n_components_
+    whole.save(tmp_path / "whole")
+    assert JDR.load(tmp_path / "whole").moments_used_ == whole.moments_used_
+    assert JDR.load(tmp_path / "whole").solver_ == "exact"
     np.testing.assert_allclose(again.embeddings_[0], whole.embeddings_[0], atol=1e-9)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -257,71 +257,13 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, which holds plain arrays only and can be loaded safely."""
-        embedding = self._solved()
-        header: dict[str, Any] = {
-            "params": {name: _to_json(value) for name, value in self.get_params(deep=False).items()},
-            "names": list(self.view_names_),
-            "centred": embedding.centred,
-            "extra": {k: v for k, v in self.__dict__.items() if k.endswith("_") and isinstance(v, (int, str))},
-        }
-        arrays: dict[str, Array] = {"core": embedding.core, "y_mean": embedding.y_mean}
-        for name in ("bases", "spectra", "means", "support", "probes"):
-            arrays |= {f"{name}.{k}": v for k, v in enumerate(getattr(embedding, name) or ())}
-        for k, features in enumerate(self._feature_names):
-            if features is not None:
-                arrays[f"features.{k}"] = np.asarray(features, dtype=str)
-        if hasattr(self, "feature_names_in_"):
-            arrays["feature_names_in"] = np.asarray(self.feature_names_in_, dtype=str)
-        header["moments"] = []
-        for i, part in enumerate(getattr(self, "_parts", [])):
-            described, held = persist.flattened(part, f"moments{i}")
-            header["moments"].append(described)
-            arrays |= held
-        header["response"] = {"kind": self.response_.kind}
-        arrays["response"] = self.response_.grid
-        if self.response_.function is not None:
-            raise TypeError(
-                "A model whose response= is a function of your own cannot be saved: save the transformed y's model."
-            )
-        if hasattr(self, "_sklearn_output_config"):
-            header["output"] = dict(self._sklearn_output_config)
-        persist.write(path, type(self).__name__, header, arrays)
+        self._solved()
+        persist.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that `save` wrote. It gives the same results to the last bit, and no code is run."""
-        header, arrays = persist.read(path, cls.__name__)
-        model = cls(**{name: _from_json(value) for name, value in header["params"].items()})
-        for name, value in header["extra"].items():
-            setattr(model, name, value)
-        n_views = len(header["names"])
-
-        def per_view(name: str) -> tuple[Array, ...]:
-            return tuple(arrays[f"{name}.{k}"] for k in range(n_views))
-
-        model._embedding = Embedding(
-            bases=per_view("bases"),
-            spectra=per_view("spectra"),
-            core=arrays["core"],
-            means=per_view("means"),
-            y_mean=arrays["y_mean"],
-            support=per_view("support"),
-            centred=header["centred"],
-            probes=per_view("probes") if "probes.0" in arrays else None,
-        )
-        model.view_names_ = tuple(header["names"])
-        model.n_features_per_view_ = tuple(len(U) for U in model._embedding.bases)
-        model._feature_names = tuple(
-            arrays[f"features.{k}"].astype(object) if f"features.{k}" in arrays else None for k in range(n_views)
-        )
-        if "feature_names_in" in arrays:
-            model.feature_names_in_ = arrays["feature_names_in"].astype(object)
-        if header["moments"]:
-            model._set_parts([persist.rebuilt(h, arrays, f"moments{i}") for i, h in enumerate(header["moments"])])
-        model.response_ = Transform(header["response"]["kind"], arrays["response"])
-        if "output" in header:
-            model._sklearn_output_config = header["output"]
-        return model
+        return persist.load(cls, path)
 
     # ---------------------------------------------------------------- inner workings
 
@@ -422,28 +364,3 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _to_json(value: Any) -> Any:
-    """A parameter as JSON; slices and dictionaries (of ``views=``) are tagged."""
-    if isinstance(value, slice):
-        return {"slice": [_to_json(end) for end in (value.start, value.stop, value.step)]}
-    if isinstance(value, dict):
-        return {"dict": [[key, _to_json(v)] for key, v in value.items()]}
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        return [_to_json(v) for v in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, (np.random.RandomState, np.random.Generator)):
-        return None  # a fitted model draws nothing any more
-    raise TypeError(f"A parameter of type {type(value).__name__} cannot be saved.")
-
-
-def _from_json(value: Any) -> Any:
-    if isinstance(value, dict):
-        if "slice" in value:
-            return slice(*value["slice"])
-        return {key: _from_json(v) for key, v in value["dict"]}
-    return [_from_json(v) for v in value] if isinstance(value, list) else value

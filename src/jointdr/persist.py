@@ -7,17 +7,87 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from jointdr.arrays import Array
+from jointdr.embedding import Embedding
 from jointdr.moments import Moments
 from jointdr.products import Keep
+from jointdr.response import Transform
 
 FORMAT = 1
+PER_VIEW_OF_EMBEDDING = ("bases", "spectra", "means", "support", "probes")
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted `ViewsTransformer`."""
+    if model.response_.function is not None:
+        raise TypeError(
+            "A model whose response= is a function of your own cannot be saved, because loading must not run code: "
+            "apply the function to y first and fit with response='identity'."
+        )
+    embedding = model._solved()
+    fitted = {k: v for k, v in vars(model).items() if k.endswith("_") and not k.startswith("_")}
+    header: dict[str, Any] = {
+        "params": {name: _to_json(value) for name, value in model.get_params(deep=False).items()},
+        "names": list(model.view_names_),
+        "centred": embedding.centred,
+        "response": model.response_.kind,
+        "numbers": {k: v for k, v in fitted.items() if isinstance(v, (int, str))},
+        "moments_used": list(model.moments_used_),
+        "output": getattr(model, "_sklearn_output_config", None),
+        "moments": [],
+    }
+    arrays: dict[str, Array] = {"core": embedding.core, "y_mean": embedding.y_mean, "response": model.response_.grid}
+    for name in PER_VIEW_OF_EMBEDDING:
+        arrays |= {f"{name}.{k}": v for k, v in enumerate(getattr(embedding, name) or ())}
+    for k, features in enumerate(model._feature_names):
+        if features is not None:
+            arrays[f"features.{k}"] = np.asarray(features, dtype=str)
+    if hasattr(model, "feature_names_in_"):
+        arrays["feature_names_in"] = np.asarray(model.feature_names_in_, dtype=str)
+    for i, part in enumerate(getattr(model, "_parts", [])):
+        described, held = flattened(part, f"moments{i}")
+        header["moments"].append(described)
+        arrays |= held
+    write(path, type(model).__name__, header, arrays)
+
+
+def load(cls: Any, path: str | os.PathLike[str]) -> Any:
+    """Read a model of this class that `save` wrote."""
+    header, arrays = read(path, cls.__name__)
+    model = cls(**{name: _from_json(value) for name, value in header["params"].items()})
+    for name, value in header["numbers"].items():
+        setattr(model, name, value)
+    n_views = len(header["names"])
+    per_view: dict[str, Any] = {
+        name: tuple(arrays[f"{name}.{k}"] for k in range(n_views)) if f"{name}.0" in arrays else None
+        for name in PER_VIEW_OF_EMBEDDING
+    }
+    model._embedding = Embedding(
+        core=arrays["core"],
+        y_mean=arrays["y_mean"],
+        centred=header["centred"],
+        **per_view,
+    )
+    model.view_names_ = tuple(header["names"])
+    model.n_features_per_view_ = tuple(len(U) for U in model._embedding.bases)
+    model._feature_names = tuple(
+        arrays[f"features.{k}"].astype(object) if f"features.{k}" in arrays else None for k in range(n_views)
+    )
+    model.moments_used_ = tuple(header["moments_used"])
+    model.response_ = Transform(header["response"], arrays["response"])
+    if "feature_names_in" in arrays:
+        model.feature_names_in_ = arrays["feature_names_in"].astype(object)
+    if header["moments"]:
+        model._set_parts([rebuilt(h, arrays, f"moments{i}") for i, h in enumerate(header["moments"])])
+    if header["output"] is not None:
+        model._sklearn_output_config = header["output"]
+    return model
 
 
 def write(path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
@@ -147,3 +217,28 @@ def rebuilt(header: Mapping[str, Any], arrays: Mapping[str, Array], prefix: str)
 
 _PER_VIEW = ("centers", "sums", "scatters", "y_scatters")
 _PER_PAIR = ("cross_scatters", "thirds")
+
+
+def _to_json(value: Any) -> Any:
+    """A parameter as JSON; slices and dictionaries (of ``views=``) are tagged."""
+    if isinstance(value, slice):
+        return {"slice": [_to_json(end) for end in (value.start, value.stop, value.step)]}
+    if isinstance(value, dict):
+        return {"dict": [[key, _to_json(v)] for key, v in value.items()]}
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return [_to_json(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, np.random.RandomState):
+        return None  # a fitted model draws nothing any more
+    raise TypeError(f"A parameter of type {type(value).__name__} cannot be saved.")
+
+
+def _from_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        if "slice" in value:
+            return slice(*value["slice"])
+        return {key: _from_json(v) for key, v in value["dict"]}
+    return [_from_json(v) for v in value] if isinstance(value, list) else value
