@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 NORMALIZE_AND_SOLVER = [("joint", "exact")] + [
     (normalize, solver) for normalize in ("full", "feature", None) for solver in ("exact", "randomized", "countsketch")
@@ -21,6 +22,11 @@ def data(rng):
     B = rng.standard_normal((m, n2)) @ rng.standard_normal((n2, n2)) - 2.0
     y = (A[:, 0] - 1) * (B[:, 1] + 2) + (A[:, 1] - 1) * (B[:, 2] + 2) + 0.5 * rng.standard_normal(m) + 3.0
     return A, B, y
+
+
+def random_sparse(rng, shape, density):
+    """A CSR matrix of uniform numbers at random places."""
+    return sparse.csr_array(rng.random(shape) * (rng.random(shape) < density))
 
 
 def brute_force(A, B, y, w=None):

@@ -43,10 +43,7 @@ BAD_FITS = {
     "complex": (lambda A, B, y: ((A + 1j, B), y), "Complex data not supported"),
     "complex y": (lambda A, B, y: ((A, B), y + 1j), "Complex data not supported"),
     "object": (lambda A, B, y: ((np.array([[object()] * 4] * 30), B), y), "float"),
-    "strings": (
-        lambda A, B, y: ((A.astype(str).astype("U3") + np.array("x"), B), y),
-        "could not convert|dtype='numeric'",
-    ),
+    "strings": (lambda A, B, y: ((np.full((30, 4), "x"), B), y), "could not convert|dtype='numeric'"),
     "dates": (lambda A, B, y: ((A, B), np.arange(30).astype("datetime64[D]")), "numbers or labels"),
     "mixed y": (lambda A, B, y: ((A, B), np.array([1.0, "x", None] * 10, dtype=object)), "numbers or labels"),
     "y missing": (lambda A, B, y: ((A, B), None), "requires y to be passed"),

@@ -6,11 +6,10 @@ from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from jointdr import Moments
 from jointdr.engines.local import Rows, block_rows
-from tests.conftest import brute_force, largest_difference, summary
+from tests.conftest import brute_force, largest_difference, random_sparse, summary
 
 EVERYTHING = {"blocks": ("cross", "within"), "covariance": "full", "cross_covariance": True}
 
@@ -44,7 +43,7 @@ def test_definition_in_every_backend(data, rng, name, weighted):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_sparse_equals_dense(rng, sparse_views, weighted):
     m = 300
-    A, B = (sparse.random_array((m, n), density=0.2, rng=rng, format="csr") for n in (8, 5))
+    A, B = (random_sparse(rng, (m, n), 0.2) for n in (8, 5))
     y = rng.standard_normal(m) + 5
     w = rng.uniform(0.5, 2, m) if weighted else None
     views = [X if s else X.toarray() for X, s in zip((A, B), sparse_views, strict=True)]
@@ -57,7 +56,7 @@ def test_sparse_equals_dense(rng, sparse_views, weighted):
 
 
 def test_sparse_views_are_not_densified(rng):
-    A, B = (sparse.random_array((40_000, 500), density=0.005, rng=rng, format="csr") for _ in range(2))
+    A, B = (random_sparse(rng, (40_000, 500), 0.005) for _ in range(2))
     y = rng.standard_normal(40_000)
     tracemalloc.start()
     Moments.of_block((A, B), y)

@@ -10,7 +10,7 @@ from jointdr import JDR, Moments
 from jointdr.datasets import make_bilinear, make_rbf
 from jointdr.engines import local
 from jointdr.metrics import nsee, subspace_error
-from tests.conftest import NORMALIZE_AND_SOLVER
+from tests.conftest import NORMALIZE_AND_SOLVER, random_sparse
 
 
 def distance(one, two):
@@ -85,7 +85,7 @@ def test_weights_are_repeated_rows(rng, normalize, solver):
 @pytest.mark.parametrize("normalize", ["full", "feature", None])
 def test_sparse_equals_dense(rng, solver, normalize):
     m = 2000
-    A, B = (sparse.random_array((m, n), density=0.3, rng=rng, format="csr") for n in (25, 18))
+    A, B = (random_sparse(rng, (m, n), 0.3) for n in (25, 18))
     y = (A[:, [0]].toarray() * B[:, [1]].toarray()).ravel() * 10 + 0.1 * rng.standard_normal(m)
     model = JDR(1, normalize=normalize, solver=solver, random_state=0)
     dense = model.fit((A.toarray(), B.toarray()), y)
