@@ -170,6 +170,8 @@ def test_overflow_says_so(good):
     A, B, y = good
     with pytest.raises(ValueError, match=r"overflow.*Rescale"):
         JDR(1).fit((A * 1e200, B), y)
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match=r"overflow.*Rescale"):
+        JDR(1, normalize=None, solver="randomized", random_state=0).fit((A * 1e250, B * 1e250), y)
 
 
 def test_fit_moments_of_nothing():

@@ -131,13 +131,13 @@ def test_pipeline_with_kernel_regression_is_cross_validated_by_rows():
 def test_a_bare_list_is_never_split_silently():
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((50, 3)), rng.standard_normal((50, 4))
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         cross_val_score(JDR(1), [A, B], A[:, 0], error_score="raise")
     # As many views as rows: scikit-learn sees nothing wrong, so fit has to.
     square = [rng.standard_normal((4, 3)) for _ in range(4)]
     with pytest.raises(ValueError, match=r"Views\(A, B\)"):
         GridSearchCV(JDR(1), {"n_components": [1]}, cv=2, error_score="raise").fit(square)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"y has 2 entries but the views have 4 rows.*Views\(A, B\)"):
         GridSearchCV(JDR(1), {"n_components": [1]}, cv=2, error_score="raise").fit(square, np.arange(4.0))
 
 

@@ -43,6 +43,13 @@ def test_no_signal_is_left_alone(rng):
     np.testing.assert_allclose(model.embeddings_[0], JDR(3).fit((A, B), y).embeddings_[0], atol=1e-10)
 
 
+def test_a_refit_forgets_the_sweeps():
+    X, y, _ = make_bilinear(4000, 20, 2)
+    model = JDR(2, refine=2).fit(X, y)
+    assert model.n_sweeps_ == 2
+    assert model.set_params(refine=0).fit(X, y).n_sweeps_ == 0
+
+
 def test_many_sweeps_reach_the_least_squares_fit(rng):
     """Against a general optimizer on the same objective."""
     A, B = rng.standard_normal((400, 4)), rng.standard_normal((400, 3))

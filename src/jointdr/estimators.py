@@ -73,10 +73,11 @@ class JDR(ViewsTransformer):
         `transform` multiplies the embedded coordinates by Σ to this power, so that prominent directions weigh more;
         ``"sqrt"`` is ½, as in the paper's application.
     response : {"auto", "identity", "rank", "clip", "slices", "class"} or callable, default "auto"
-        What is done to y first. ``"rank"``: normal scores, for heavy tails. ``"clip"``: values beyond what a normal
-        response would show are cut. ``"slices"``: indicators of slices of y, which also catch links that act on
-        the spread of y. ``"class"``: indicators of labels. A function of y may return one or several numbers per row.
-        ``"auto"`` is ``"class"`` for strings, booleans and categories, otherwise ``"identity"``.
+        What is done to y first. ``"rank"``: normal scores (without regard to weights), for heavy tails. ``"clip"``:
+        values beyond what a normal response would show are cut. ``"slices"``: indicators of slices of y, which also
+        catch links that act on the spread of y. ``"class"``: indicators of labels. A function of y may return one or
+        several numbers per row. ``"auto"`` is ``"class"`` for strings, booleans and categories, otherwise
+        ``"identity"``.
     edges : sequence, optional
         Fixes the inner edges of the slices, the bounds of clipping, the quantiles of the ranks or the labels
         beforehand, which `partial_fit` needs.
@@ -248,14 +249,15 @@ class JDR(ViewsTransformer):
         self._embedding, self.n_sweeps_ = refined(rows, maps, self._embedding, train, held_out, int(self.refine))
 
     def _responses(self, y: Array, weight: Array | None, reset: bool, streaming: bool) -> Array:
+        if streaming and self.edges is None:
+            kind = "class" if self.response == "auto" and y.dtype.kind in "USb" else self.response
+            # Labels that an earlier fit has seen are all there is to know of them; ranks and slices would move.
+            if kind in ("rank", "clip", "slices") or (kind == "class" and reset):
+                raise ValueError(
+                    f"response={kind!r} reads something off all responses, which partial_fit cannot: "
+                    f"give it as edges= ({'all labels' if kind == 'class' else 'numbers, see JDR'})."
+                )
         if reset:
-            if streaming and self.edges is None:
-                kind = "class" if self.response == "auto" and y.dtype.kind in "USb" else self.response
-                if kind in ("rank", "clip", "slices", "class"):
-                    raise ValueError(
-                        f"response={kind!r} reads something off all responses, which partial_fit cannot: "
-                        f"give it as edges= ({'all labels' if kind == 'class' else 'numbers, see JDR'})."
-                    )
             self.response_ = fit_transform_of(self.response, y, weight, self.edges, self.n_slices)
             if self.response_.kind == "identity" and y.ndim == 1 and not streaming:
                 warn_if_heavy(y)
@@ -282,6 +284,7 @@ class JDR(ViewsTransformer):
     def _note(self, options: Options) -> None:
         self.solver_: str = options.solver
         self.moments_used_: tuple[str, ...] = ("cross", *sorted(options.extra))
+        self.n_sweeps_ = 0
 
     def _fold_seed(self) -> int:
         return int(self.random_state) if isinstance(self.random_state, Integral) else 0
