@@ -30,6 +30,7 @@ class Options:
     ridge: float | Literal["auto"] = 0.0
     solver: Solver = "exact"
     n_iter: int = 2
+    n_hooi: int = 0
     extra: frozenset[str] = frozenset()
     n_features_to_select: tuple[int, int] | None = None
     seed: int | None = None
@@ -45,6 +46,13 @@ class Options:
     def is_plain(self) -> bool:
         """Whether one matrix is decomposed, so that the directions of the two views come in pairs."""
         return not self.extra and len(set(self.ranks)) == 1
+
+    def of_features(self, at: Sequence[Array] | None) -> Options:
+        """The options once these features are selected (None: no selection was asked for)."""
+        if at is None:
+            return self
+        features = tuple(None if f is None else f[i] for f, i in zip(self.features, at, strict=True))
+        return replace(self, n_features_to_select=None, solver="exact", features=features)
 
     def generator(self) -> np.random.Generator:
         """The source of the sketches' randomness; the same seed gives the same sketch."""
@@ -205,13 +213,7 @@ def _of_selection(
     """
     at = (chosen.rows, chosen.columns)
     if maps[0].is_full or not options.is_plain or len(y_mean) > 1:
-        inner = replace(
-            options,
-            n_features_to_select=None,
-            solver="exact",
-            features=tuple(None if f is None else f[i] for f, i in zip(options.features, at, strict=True)),
-        )
-        part = jdr(moments_of(at), inner)
+        part = jdr(moments_of(at), options.of_features(at))
     else:
         maps_at = [
             Whitener(m.mean[i], None if m.matrix is None else m.matrix[i], m.deviations[i])
@@ -220,21 +222,7 @@ def _of_selection(
         _require_rank(maps_at, options)
         U, s, V = svd(chosen.matrix, options.ranks[0])
         part = _embedding([(U, s), (V, s)], None, maps_at, y_mean, options)
-    sizes = [len(m.mean) for m in maps]
-    everywhere = np.concatenate([at[0], sizes[0] + at[1]])
-    return replace(
-        part,
-        bases=tuple(_expanded(U, i, n) for U, i, n in zip(part.bases, at, sizes, strict=True)),
-        means=tuple(m.mean for m in maps),
-        support=tuple(_expanded(mask, i, n) for mask, i, n in zip(part.support, at, sizes, strict=True)),
-        probes=None if part.probes is None else tuple(_expanded(P, everywhere, sum(sizes)) for P in part.probes),
-    )
-
-
-def _expanded(part: Array, at: Array, n: int) -> Array:
-    whole = np.zeros((n, *part.shape[1:]), dtype=part.dtype)
-    whole[at] = part
-    return whole
+    return part.expanded(at, tuple(m.mean for m in maps))
 
 
 def _require_rank(maps: Sequence[Whitener], options: Options) -> None:

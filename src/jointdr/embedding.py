@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -82,6 +82,29 @@ class Embedding:
             variance = variance * np.prod([_mean_square(X, weight) for X in views])
         return float((2 * product - np.sum(self.core**2)) / variance)
 
+    def select(self, at: Sequence[Array]) -> Embedding:
+        """The embedding of the features of these numbers."""
+        return replace(
+            self,
+            bases=tuple(U[i] for U, i in zip(self.bases, at, strict=True)),
+            means=tuple(m[i] for m, i in zip(self.means, at, strict=True)),
+            support=tuple(mask[i] for mask, i in zip(self.support, at, strict=True)),
+            probes=None,
+        )
+
+    def expanded(self, at: Sequence[Array], means: Sequence[Array]) -> Embedding:
+        """The embedding of all features, with zeros for those that are not among these numbers."""
+        sizes = [len(m) for m in means]
+        starts = np.cumsum([0, *sizes])[:-1]
+        everywhere = np.concatenate([start + i for start, i in zip(starts, at, strict=True)])
+        return replace(
+            self,
+            bases=tuple(_spread(U, i, n) for U, i, n in zip(self.bases, at, sizes, strict=True)),
+            means=tuple(means),
+            support=tuple(_spread(mask, i, n) for mask, i, n in zip(self.support, at, sizes, strict=True)),
+            probes=None if self.probes is None else tuple(_spread(P, everywhere, sum(sizes)) for P in self.probes),
+        )
+
     def _probed(self, views: Sequence[Array]) -> list[Array]:
         ends = np.cumsum([len(m) for m in self.means])[:-1]
         assert self.probes is not None
@@ -89,6 +112,12 @@ class Embedding:
             sum(projected(X, m, part) for X, m, part in zip(views, self.means, np.split(P, ends), strict=True))
             for P in self.probes
         ]
+
+
+def _spread(part: Array, at: Array, n: int) -> Array:
+    whole = np.zeros((n, *part.shape[1:]), dtype=part.dtype)
+    whole[at] = part
+    return whole
 
 
 def signs_of(loadings: Array) -> Array:

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from jointdr.arrays import Array
 from jointdr.base import KEEP_MOMENTS_BYTES, ViewsTransformer
 from jointdr.directions import Options, jdr, jdr_from_rows, moments_needed
 from jointdr.embedding import Embedding
 from jointdr.engines.local import Rows, fold_of
-from jointdr.factorize import SOLVERS, chosen_solver
 from jointdr.moments import Moments
-from jointdr.normalize import NORMALIZATIONS, whiteners
-from jointdr.rank import resolved
+from jointdr.normalize import whiteners
+from jointdr.rank import folds, resolved
 from jointdr.refine import refined
 from jointdr.response import checked, fit_transform_of, warn_if_heavy
+from jointdr.settings import options_of
 from jointdr.views import checked_weight
 
 EXTENDABLE_PRODUCTS = 1e9
@@ -66,9 +64,14 @@ class JDR(ViewsTransformer):
         (s₁, s₂): select that many features of each view and embed those alone (Algorithm 3). None in a pair keeps
         all features of that view. ``"auto"`` takes the numbers that predict held-out moments best.
     refine : int, default 0
-        Sweeps of alternating least squares on a bilinear model of y, started at JDR. Two sweeps more than halve the
-        error where y is bilinear in the features, for about seven times the time. They are made only if the first one
-        lowers the residual of held-out rows. Not with `partial_fit`, which cannot read the data again.
+        At most this many sweeps of least squares on a model of y, started at JDR: they end when one does not lower the
+        residual of held-out rows. Two sweeps more than halve the error where y is bilinear in the features, for about
+        seven times the time. Not with `partial_fit`, which cannot read the data again.
+    link : {"auto", "bilinear", "learned"}, default "auto"
+        The model that `refine` fits. ``"bilinear"``: products of the coordinates, with ``moments="all"`` also their
+        squares and themselves. ``"learned"``: any smooth function of them, by random Fourier features; slower, but it
+        halves the error on links that are far from bilinear, best together with ``moments="all"``. ``"auto"`` tries
+        both and takes the learned one where held-out rows say that it is better.
     scale : None, "sqrt" or float, default None
         `transform` multiplies the embedded coordinates by Σ to this power, so that prominent directions weigh more;
         ``"sqrt"`` is ½, as in the paper's application.
@@ -85,6 +88,12 @@ class JDR(ViewsTransformer):
         Number of slices for ``response="slices"``.
     n_folds : int, default 5
         Parts of the rows that are left out in turn where something is left to the data.
+    n_hooi : int, default 0
+        Sweeps of higher-order orthogonal iteration on the proxy tensor of three and more views, or of several
+        responses: directions that fit it better than those of the HOSVD, at the cost of sweeps over the tensor.
+    max_tensor_bytes : float, default 5e8
+        The proxy tensor of three and more views is formed if it is at most this large (for each fold, where something
+        is left to the data). Beyond that ``solver="auto"`` sketches it.
     views : sequence or mapping of column groups, optional
         For input that is one matrix or DataFrame: the columns of each view, as slices, index lists, boolean masks or
         column names. JDR is then a plain scikit-learn transformer.
@@ -110,7 +119,10 @@ class JDR(ViewsTransformer):
     solver_ : str
         The solver that was used.
     n_sweeps_ : int
-        Sweeps of refinement that were made: ``refine``, or 0 if they did not help.
+        Sweeps of refinement that lowered the residual of held-out rows; 0 if none did, and the plain result was kept.
+    link_ : Link
+        With ``refine``: the fitted model of the responses. ``link_.kind`` says which; ``link_.predict(Z)`` takes the
+        embedded coordinates (without ``scale``), ``link_.gradient(Z)`` says what each of them does there.
     moments_used_ : tuple of str
         ``"cross"`` and what ``moments="all"`` found useful beside it.
     response_ : Transform
@@ -145,11 +157,14 @@ class JDR(ViewsTransformer):
         moments: str = "cross",
         n_features_to_select: Any = None,
         refine: int = 0,
+        link: str = "auto",
         scale: Any = None,
         response: Any = "auto",
         edges: Any = None,
         n_slices: int = 8,
         n_folds: int = 5,
+        n_hooi: int = 0,
+        max_tensor_bytes: float = 5e8,
         views: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -161,11 +176,14 @@ class JDR(ViewsTransformer):
         self.moments = moments
         self.n_features_to_select = n_features_to_select
         self.refine = refine
+        self.link = link
         self.scale = scale
         self.response = response
         self.edges = edges
         self.n_slices = n_slices
         self.n_folds = n_folds
+        self.n_hooi = n_hooi
+        self.max_tensor_bytes = max_tensor_bytes
         self.views = views
         self.random_state = random_state
 
@@ -188,7 +206,7 @@ class JDR(ViewsTransformer):
         views = self._validated(X, reset=True, minimum_rows=2)
         y = checked(y, len(views), "JDR")
         w = checked_weight(sample_weight, len(views))
-        for name in ("moments_", "_parts", "_embedding"):
+        for name in ("moments_", "_parts", "_embedding", "link_"):
             self.__dict__.pop(name, None)
         Y = self._responses(y, w, reset=True, streaming=False)
         rows = Rows(views.arrays, Y, w)
@@ -203,9 +221,9 @@ class JDR(ViewsTransformer):
                 parts = [rows.fold(**moments_needed(options, mergeable=extendable))]
         self._require_finite(parts, views)
         if options.solver == "exact":
-            self._embedding = self._solve(parts)
+            options, self._embedding = self._solution(parts)
             if self.refine:
-                self._refine(rows, parts)
+                self._refine(rows, parts, options)
             if sum(part.nbytes for part in parts) <= KEEP_MOMENTS_BYTES:
                 self._set_parts(parts)
         else:
@@ -238,15 +256,34 @@ class JDR(ViewsTransformer):
                 f"refine={self.refine!r} reads the data again, which {caller} cannot: use fit, or refine=0."
             )
 
-    def _refine(self, rows: Rows, parts: list[Moments]) -> None:
-        """Improve the embedding by least squares, with the first fold held out to decide whether that helps."""
+    def _refine(self, rows: Rows, parts: list[Moments], options: Options) -> None:
+        """Improve the embedding by least squares, with folds held out to decide whether that helps."""
         whole = sum(parts[1:], parts[0])
-        options, _ = self._options(whole.n_features, whole.n_responses, exact=True)
-        options = replace(options, ranks=tuple(len(s) for s in self._embedding.spectra))
-        maps = whiteners(whole, options.normalize, options.ridge, options.names, options.features)
-        train = jdr(sum(parts[2:], parts[1]), options)
-        held_out = fold_of(np.arange(len(rows)), len(parts), self._fold_seed()) == 0
-        self._embedding, self.n_sweeps_ = refined(rows, maps, self._embedding, train, held_out, int(self.refine))
+        embedding, at = self._embedding, None
+        if options.n_features_to_select is not None:  # what was not selected plays no part from here on
+            at = [np.flatnonzero(mask) for mask in embedding.support]
+            rows, whole, parts = rows.select(at), whole.select(at), [part.select(at) for part in parts]
+            embedding = embedding.select(at)
+        inner = options.of_features(at)
+        maps = whiteners(whole, inner.normalize, inner.ridge, inner.names, inner.features)
+
+        def without(i: int) -> Embedding:
+            rest = [part for j, part in enumerate(parts) if j != i]
+            return jdr(sum(rest[1:], rest[0]), inner)
+
+        embedding, self.n_sweeps_, self.link_ = refined(
+            rows,
+            maps,
+            embedding,
+            without,
+            fold_of(np.arange(len(rows)), len(parts), self._fold_seed()),
+            int(self.refine),
+            self.link,  # type: ignore[arg-type]
+            "all" if self.moments == "all" else "cross",
+            self._fold_seed(),
+        )
+        if self.n_sweeps_:
+            self._embedding = embedding if at is None else embedding.expanded(at, self._embedding.means)
 
     def _responses(self, y: Array, weight: Array | None, reset: bool, streaming: bool) -> Array:
         if streaming and self.edges is None:
@@ -268,18 +305,27 @@ class JDR(ViewsTransformer):
         keep = moments_needed(options)
         if not auto and not self.refine:
             return [rows.fold(**keep)]
-        if not isinstance(self.n_folds, Integral) or self.n_folds < 2:
-            raise ValueError(f"n_folds={self.n_folds!r} must be an integer of at least 2.")
         return rows.fold_parts(int(self.n_folds), first_row, self._fold_seed(), **keep)
 
     def _solve(self, parts: list[Moments]) -> Embedding:
+        return self._solution(parts)[1]
+
+    def _solution(self, parts: list[Moments]) -> tuple[Options, Embedding]:
+        """The embedding, and the options with everything decided that was left to the data."""
         whole = sum(parts[1:], parts[0])
         options, auto = self._options(whole.n_features, whole.n_responses, exact=self.solver == "auto")
         if not (whole.y_variances > 0).any():
             _warn_no_signal()
-        options = resolved(parts, options, auto)
+        if auto:
+            options = resolved(folds(parts, options), options, auto)
         self._note(options)
-        return jdr(whole, options)
+        return options, jdr(whole, options)
+
+    def _options(
+        self, n_features: tuple[int, ...], n_responses: int, exact: bool = False
+    ) -> tuple[Options, frozenset[str]]:
+        self._exponent()  # checks `scale`
+        return options_of(self, n_features, n_responses, self.view_names_, self._feature_names, exact)
 
     def _note(self, options: Options) -> None:
         self.solver_: str = options.solver
@@ -288,113 +334,6 @@ class JDR(ViewsTransformer):
 
     def _fold_seed(self) -> int:
         return int(self.random_state) if isinstance(self.random_state, Integral) else 0
-
-    def _options(
-        self, n_features: tuple[int, ...], n_responses: int, exact: bool = False
-    ) -> tuple[Options, frozenset[str]]:
-        """The parameters, checked against each other and the data, and what of them is left to the data."""
-        auto = set()
-        ranks = self._ranks(n_features)
-        if ranks is None:
-            auto.add("rank")
-            ranks = (1,) * len(n_features)
-        if self.normalize not in NORMALIZATIONS:
-            raise ValueError(f"normalize={self.normalize!r} is not understood; choose from {NORMALIZATIONS}.")
-        if self.ridge != "auto" and not (
-            isinstance(self.ridge, Real) and not isinstance(self.ridge, bool) and 0 <= float(self.ridge) < np.inf
-        ):
-            raise ValueError(f"ridge={self.ridge!r} must be a number >= 0, or 'auto'.")
-        if self.normalize is None and self.ridge != 0:
-            raise ValueError("ridge has no effect with normalize=None: leave it at 0, or choose a normalization.")
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver={self.solver!r} is not understood; choose from {SOLVERS}.")
-        if not isinstance(self.n_iter, Integral) or self.n_iter < 0:
-            raise ValueError(f"n_iter={self.n_iter!r} must be an integer >= 0.")
-        if self.moments not in ("cross", "all"):
-            raise ValueError(f"moments={self.moments!r} is not understood; choose 'cross' or 'all'.")
-        self._exponent()
-        if not isinstance(self.refine, Integral) or isinstance(self.refine, bool) or self.refine < 0:
-            raise ValueError(f"refine={self.refine!r} must be a number of sweeps >= 0.")
-        if self.refine:
-            for name, holds in {
-                "normalize=None": self.normalize is None,
-                "moments='all'": self.moments == "all",
-                "n_features_to_select": self.n_features_to_select is not None,
-                "several responses": n_responses > 1,
-                "different numbers of directions": len(set(ranks)) > 1,
-            }.items():
-                if holds:
-                    raise ValueError(f"refine={self.refine} does not go with {name}: use refine=0, or change that.")
-        if self.moments == "all":
-            auto.add("moments")
-        select = None
-        if isinstance(self.n_features_to_select, str):
-            if self.n_features_to_select != "auto":
-                raise ValueError(f"n_features_to_select={self.n_features_to_select!r} is not understood.")
-            auto.add("features")
-        else:
-            select = self._sizes_to_select(n_features, max(ranks))
-        whole = {
-            "normalize='joint'": self.normalize == "joint",
-            "moments='all'": self.moments == "all",
-            "'auto'": bool(auto),
-            "refine": bool(self.refine),
-            "several responses": n_responses > 1,
-            "different numbers of directions": len(set(ranks)) > 1,
-        }
-        reasons = [name for name, holds in whole.items() if holds]
-        if reasons and self.solver not in ("auto", "exact"):
-            raise ValueError(f"{reasons[0]} needs the whole moments: use solver='exact', not {self.solver!r}.")
-        solver = "exact" if exact or reasons else chosen_solver(self.solver, n_features, max(ranks))
-        options = Options(
-            ranks=ranks,
-            normalize=self.normalize,
-            ridge=self.ridge if self.ridge == "auto" else float(self.ridge),
-            solver=solver,
-            n_iter=int(self.n_iter),
-            extra=frozenset({"within", "means"}) if self.moments == "all" else frozenset(),
-            n_features_to_select=select,
-            seed=None if solver == "exact" else int(check_random_state(self.random_state).randint(2**31 - 1)),
-            names=self.view_names_,
-            features=self._feature_names,
-        )
-        return options, frozenset(auto)
-
-    def _ranks(self, n_features: tuple[int, ...]) -> tuple[int, ...] | None:
-        """One number of directions per view, or None for ``"auto"``."""
-        r = self.n_components
-        if isinstance(r, str) and r == "auto":
-            return None
-        ranks = tuple(r) if isinstance(r, (tuple, list)) else (r,) * len(n_features)
-        if len(ranks) != len(n_features) or not all(
-            isinstance(k, Integral) and not isinstance(k, bool) and int(k) >= 1 for k in ranks
-        ):
-            raise ValueError(f"n_components={r!r} must be a positive integer, one per view, or 'auto'.")
-        limits = n_features if isinstance(r, (tuple, list)) else (min(n_features),) * len(n_features)
-        if any(k > n for k, n in zip(ranks, limits, strict=True)):
-            raise ValueError(f"n_components={r} is more than the smaller view has features; n_features = {n_features}.")
-        return tuple(int(k) for k in ranks)
-
-    def _sizes_to_select(self, n_features: tuple[int, ...], r: int) -> tuple[int, int] | None:
-        s = self.n_features_to_select
-        if s is None:
-            return None
-        sizes = (
-            [s] * len(n_features)
-            if isinstance(s, Integral)
-            else list(s)
-            if isinstance(s, (tuple, list, np.ndarray))
-            else []
-        )
-        sizes = [n if k is None else k for k, n in zip(sizes, n_features, strict=False)] if len(sizes) == 2 else []
-        if not sizes or not all(
-            isinstance(k, Integral) and r <= int(k) <= n for k, n in zip(sizes, n_features, strict=True)
-        ):
-            raise ValueError(
-                f"n_features_to_select={s!r} must be one number or one per view, each between n_components={r} and "
-                f"the number of features {n_features}."
-            )
-        return int(sizes[0]), int(sizes[1])
 
 
 def _warn_no_signal() -> None:

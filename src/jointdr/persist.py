@@ -15,6 +15,7 @@ import numpy as np
 
 from jointdr.arrays import Array
 from jointdr.embedding import Embedding
+from jointdr.links import Basis, Link
 from jointdr.moments import Moments
 from jointdr.products import Keep
 from jointdr.response import Transform
@@ -45,6 +46,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     arrays: dict[str, Array] = {"core": embedding.core, "y_mean": embedding.y_mean, "response": model.response_.grid}
     for name in PER_VIEW_OF_EMBEDDING:
         arrays |= {f"{name}.{k}": v for k, v in enumerate(getattr(embedding, name) or ())}
+    if hasattr(model, "link_"):
+        header["link"] = model.link_.kind
+        arrays |= _link_arrays(model.link_)
     for k, features in enumerate(model._feature_names):
         if features is not None:
             arrays[f"features.{k}"] = np.asarray(features, dtype=str)
@@ -81,6 +85,8 @@ def load(cls: Any, path: str | os.PathLike[str]) -> Any:
     )
     model.moments_used_ = tuple(header["moments_used"])
     model.response_ = Transform(header["response"], arrays["response"])
+    if header.get("link") is not None:
+        model.link_ = _link(header["link"], arrays)
     if "feature_names_in" in arrays:
         model.feature_names_in_ = arrays["feature_names_in"].astype(object)
     if header["moments"]:
@@ -88,6 +94,20 @@ def load(cls: Any, path: str | os.PathLike[str]) -> Any:
     if header["output"] is not None:
         model._sklearn_output_config = header["output"]
     return model
+
+
+def _link_arrays(link: Link) -> dict[str, Array]:
+    basis = {f"link.{name}": getattr(link.basis, name) for name in ("centre", "spread", "frequencies", "phases")}
+    monomials = {f"link.monomials.{t}": at for t, at in enumerate(link.basis.monomials)}
+    return {"link.theta": link.theta, **basis, **monomials}
+
+
+def _link(kind: str, arrays: Mapping[str, Array]) -> Link:
+    monomials: list[Array] = []
+    while f"link.monomials.{len(monomials)}" in arrays:
+        monomials.append(arrays[f"link.monomials.{len(monomials)}"])
+    rest = {name: arrays[f"link.{name}"] for name in ("centre", "spread", "frequencies", "phases")}
+    return Link(kind, Basis(monomials=tuple(monomials), **rest), arrays["link.theta"])
 
 
 def write(path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:

@@ -1,16 +1,22 @@
-"""Least-squares refinement: a bilinear fit of y, started at JDR.
+"""Least-squares refinement: y is fitted by a link of the embedded coordinates, and the directions follow its gradient.
 
 JDR's proxy is an unbiased but noisy estimate of U Q Vᵀ: every entry carries the noise of all others. Fitting
-y ≈ c + a′ᵀ U S Vᵀ b′ by least squares, alternating over the two views, removes most of that noise. For independent
-Gaussian features it stays consistent for any link, because the best bilinear approximation has the same directions.
-Every half-step is a least-squares problem in n·r unknowns, solved by a few LSQR iterations with two thin products each,
-O(m n r); no m × (n r) matrix is ever formed.
+y ≈ g(Uᵀa′, Vᵀb′) by least squares removes most of that noise. A sweep has two parts: the link g is fitted to the
+coordinates (`jointdr.links`), then all directions make one Gauss-Newton step,
+
+    min over (dU, dV) of Σ w (y − g − (a′ᵀdU)·∂g/∂u − (b′ᵀdV)·∂g/∂v)²,
+
+by a few LSQR iterations with two thin products per view each, O(m n r); no m × (n r) matrix is ever formed. With a
+bilinear g and independent Gaussian features the directions stay consistent for any link, because the best bilinear
+approximation has the same ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, lsqr
@@ -18,10 +24,21 @@ from scipy.sparse.linalg import LinearOperator, lsqr
 from jointdr.arrays import Array, as_float, float_dtype, inner, like, to_numpy
 from jointdr.embedding import Embedding, projected, signs_of
 from jointdr.engines.local import Rows
+from jointdr.links import Link, Products, fit_bilinear, fit_learned
 from jointdr.normalize import Whitener
 
-ITERATIONS = 8
-"""LSQR iterations per half-step. Normalized features are nearly orthonormal, so that a few are enough."""
+LINKS = ("auto", "bilinear", "learned")
+
+ITERATIONS = 4
+"""LSQR iterations per step. Normalized features are nearly orthonormal, so that more of them change nothing."""
+
+PATIENCE = 2
+"""A trial ends when this many sweeps in a row were no better than the best one: a single one may fail by chance."""
+
+CLEAR = 2.0
+"""One held-out fold is enough if it shows by this many standard errors that sweeps help."""
+
+Bases = tuple[Array, ...]
 
 
 @dataclass(frozen=True)
@@ -43,61 +60,271 @@ class NormalizedView:
 
 
 @dataclass(frozen=True)
-class Bilinear:
-    """The model y ≈ c + a′ᵀ U S Vᵀ b′, with orthonormal columns in normalized coordinates."""
+class Problem:
+    """The data that is fitted, and how: all that stays the same from sweep to sweep.
 
-    U: Array
-    S: Array
-    V: Array
+    `products` says which products of coordinates a bilinear link has, as in `jointdr.links.basis_of`.
+    """
+
+    views: tuple[NormalizedView, ...]
+    Y: Array
+    weight: Array
+    products: Products
+    seed: int
+
+    def coordinates(self, bases: Bases) -> list[Array]:
+        """The embedded views, (m, r_k) each."""
+        return [view.times(H) for view, H in zip(self.views, bases, strict=True)]
+
+    def errors(self, link: Link, Z: list[Array], rows: Array) -> Array:
+        """The weighted squared error of each of these rows."""
+        E = self.Y[rows] - link.predict([z[rows] for z in Z])
+        return self.weight[rows] * np.sum(E**2, axis=1)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Where a sweep (or the start, the zeroth) stands: directions, the link that fits them, and held-out errors."""
+
+    bases: Bases
+    link: Link
+    penalty: float
+    errors: Array
+
+
+class Trial:
+    """Sweeps with one kind of link on all folds of the rows but one, for one fold after the other.
+
+    `errors[j]` holds the squared errors of all rows held out so far after j sweeps.
+    """
+
+    def __init__(self, problem: Problem, kind: str, sweeps: int) -> None:
+        self.problem, self.kind, self.sweeps = problem, kind, sweeps
+        self.path: list[Sweep] = []
+        self.errors: list[Array] = []
+
+    def run(self, bases: Bases, held_out: Array) -> None:
+        """Make the sweeps from this start without these rows, and judge each on them.
+
+        The first time they end when `PATIENCE` of them in a row were no better than the best before.
+        """
+        train = np.where(held_out, 0.0, self.problem.weight)
+        Z = self.problem.coordinates(bases)
+        path = [self._at(bases, Z, held_out)]
+        for j in range(1, self.sweeps + 1):
+            if not self.path and j > PATIENCE:
+                totals = [sweep.errors.sum() for sweep in path]
+                if int(np.argmin(totals)) < j - PATIENCE:
+                    break
+            bases = _stepped(self.problem, bases, Z, path[-1].link, train)
+            Z = self.problem.coordinates(bases)
+            path.append(self._at(bases, Z, held_out))
+        self.sweeps = len(path) - 1
+        new = [sweep.errors for sweep in path]
+        self.errors = [np.concatenate(e) for e in zip(self.errors, new, strict=True)] if self.path else new
+        self.path = self.path or path
+
+    def _at(self, bases: Bases, Z: list[Array], held_out: Array) -> Sweep:
+        """A link fitted to the rows that are not held out; a learned one is tuned on those that are."""
+        problem = self.problem
+        if self.kind == "bilinear":
+            train = np.where(held_out, 0.0, problem.weight)
+            link, penalty = fit_bilinear(Z, problem.Y, train, problem.products), 0.0
+        else:
+            link, penalty = fit_learned(Z, problem.Y, problem.weight, held_out=held_out, seed=problem.seed)
+        return Sweep(bases, link, penalty, problem.errors(link, Z, held_out))
+
+    @property
+    def best(self) -> int:
+        """The number of sweeps with the lowest held-out residual."""
+        return int(np.argmin([e.sum() for e in self.errors]))
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether more held-out rows would not change that sweeps help, or that they do not."""
+        if self.best:
+            return _standard_errors(self.errors[0], self.errors[self.best]) > CLEAR
+        return all(_standard_errors(self.errors[0], e) < -CLEAR for e in self.errors[1:])
+
+    def on_all_rows(self, Z: list[Array]) -> Link:
+        """The link of the best sweep, fitted again to all rows at these coordinates."""
+        if self.kind == "bilinear":
+            return fit_bilinear(Z, self.problem.Y, self.problem.weight, self.problem.products)
+        sweep = self.path[self.best]
+        return fit_learned(Z, self.problem.Y, self.problem.weight, like=sweep.link, penalty=sweep.penalty)[0]
+
+    def swept(self, whole: Bases) -> Bases:
+        """Sweeps on all rows, from where the trial ended or from JDR's own directions, whichever fit better."""
+        starts = []
+        for bases, sweeps in ((self.path[self.best].bases, 1), (whole, self.best)):
+            Z = self.problem.coordinates(bases)
+            link = self.on_all_rows(Z)
+            residual = self.problem.errors(link, Z, np.ones(len(self.problem.Y), dtype=bool)).sum()
+            starts.append((residual, sweeps, bases, Z, link))
+        _, sweeps, bases, Z, link = min(starts, key=lambda start: start[0])
+        for sweep in range(sweeps):
+            if sweep:
+                Z = self.problem.coordinates(bases)
+                link = self.on_all_rows(Z)
+            bases = _stepped(self.problem, bases, Z, link, self.problem.weight)
+        return bases
 
 
 def refined(
-    rows: Rows, maps: Sequence[Whitener], whole: Embedding, part: Embedding, held_out: Array, sweeps: int
-) -> tuple[Embedding, int]:
-    """Refine an embedding by alternating least squares, as long as it helps on rows that were not fitted.
+    rows: Rows,
+    maps: Sequence[Whitener],
+    whole: Embedding,
+    without: Callable[[int], Embedding],
+    fold: Array,
+    sweeps: int,
+    link: Literal["auto", "bilinear", "learned"] = "bilinear",
+    products: Products = "cross",
+    seed: int = 0,
+) -> tuple[Embedding, int, Link]:
+    """Refine an embedding by least squares, as long as it helps on rows that were not fitted.
 
     Parameters
     ----------
     rows : Rows
-        All data, which is read 2·(2·`ITERATIONS` + 2) times a sweep.
-    maps : sequence of two Whitener
+        All data, which is read about 2·`ITERATIONS` + 2 times a sweep.
+    maps : sequence of Whitener
     whole : Embedding
         Fitted to all rows: what is returned if nothing better is found.
-    part : Embedding
-        Fitted to the rows that are not held out: where the trial starts.
-    held_out : (m,) boolean array
+    without : callable
+        The embedding fitted to all rows but those of one fold: where a trial starts.
+    fold : (m,) integer array
+        The fold of each row.
     sweeps : int
         How many sweeps to make at most.
+    link : {"auto", "bilinear", "learned"}
+        ``"auto"`` tries both and takes the learned link if its held-out residual is lower by more than one standard
+        error.
+    products : {"cross", "all"}
+        Whether a bilinear link also has the linear and quadratic terms of each view.
+    seed : int
+        Of the random features of a learned link.
 
     Returns
     -------
     embedding : Embedding
     accepted : int
-        Sweeps that were made.
+        The number of sweeps with the lowest residual of held-out rows; 0 if none is lower than that of the start.
+    link : Link
+        Fitted to all rows, in the coordinates of the embedding.
 
     Notes
     -----
-    The first sweep is tried on the rows that are not held out. If it lowers the residual of those that are, all sweeps
-    are made on all rows, starting from there; otherwise the embedding is returned as it was.
+    Sweeps are tried on all rows but those of one fold, which judge them. If these cannot tell clearly whether sweeps
+    help, the next fold is left out, and so on, at most once each. If sweeps do not help, the
+    embedding is returned as it was; otherwise the end of the trial is polished by one more sweep on all rows, or, if it
+    fits them less well than the embedding does, the sweeps are made again on all rows from there.
     """
     views = tuple(NormalizedView(X, m) for X, m in zip(rows.views, maps, strict=True))
-    y = rows.centred().y[:, 0]
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-    train = np.where(held_out, 0.0, weight)
-    start = _fitted(views, y, train, *_normalized_bases(part, maps))
-    tried = _sweep(views, y, train, start)
-    test = np.where(held_out, weight, 0.0)
-    before, after = (_residual(views, y, train, test, model) for model in (start, tried))
-    if not after < before:
-        return whole, 0
-    model = tried
-    for _ in range(sweeps):
-        model = _sweep(views, y, weight, model)
-    model = _fitted(views, y, weight, model.U, model.V)
-    return _embedding(model, maps, whole), sweeps
+    problem = Problem(views, rows.centred().y, weight, products, seed)
+    trials = [Trial(problem, kind, sweeps) for kind in (("bilinear", "learned") if link == "auto" else (link,))]
+    for i in range(int(fold.max()) + 1):
+        start = _normalized_bases(without(i), maps)
+        for trial in trials:
+            trial.run(start, fold == i)
+        best = trials[0] if len(trials) == 1 or _advantage(*trials) <= 1.0 else trials[1]
+        if best.is_clear:
+            break
+    if best.best:
+        bases, spectra, core = _ordered(best, best.swept(_normalized_bases(whole, maps)))
+        whole = replace(
+            whole,
+            bases=tuple(m.push(U) for m, U in zip(maps, bases, strict=True)),
+            spectra=spectra,
+            core=core,
+            probes=None,
+        )
+    g = best.on_all_rows([np.asarray(to_numpy(z), dtype=float) for z in whole.transform(rows.views)])
+    theta = g.theta.copy()
+    theta[0] += whole.y_mean  # the constant: links predict y, not y − µ
+    return whole, best.best, replace(g, theta=theta)
 
 
-def _normalized_bases(embedding: Embedding, maps: Sequence[Whitener]) -> tuple[Array, Array]:
+def _advantage(simple: Trial, learned: Trial) -> float:
+    """By how many standard errors the learned link is better."""
+    return _standard_errors(simple.errors[simple.best], learned.errors[learned.best])
+
+
+def _standard_errors(before: Array, after: Array) -> float:
+    """How much lower the second of two errors of the same rows is, in standard errors of the difference."""
+    difference = before - after
+    error = np.sqrt(len(difference)) * difference.std()
+    return float(difference.sum() / error) if error > 0 else 0.0
+
+
+def _stepped(problem: Problem, bases: Bases, Z: list[Array], link: Link, weight: Array) -> Bases:
+    """One Gauss-Newton step of all directions, by LSQR."""
+    root = np.sqrt(weight)
+    E = root[:, None] * (problem.Y - link.predict(Z))
+    ends = np.cumsum([0, *(H.shape[1] for H in bases)])
+    G = root[:, None, None] * link.gradient(Z)
+    slopes = [G[:, :, s:e] for s, e in itertools.pairwise(ends)]
+    sizes = np.cumsum([0, *(H.size for H in bases)])
+    shapes = [H.shape for H in bases]
+
+    def split(x: Array) -> list[Array]:
+        return [x[s:e].reshape(shape) for (s, e), shape in zip(itertools.pairwise(sizes), shapes, strict=True)]
+
+    def forward(x: Array) -> Array:
+        parts = zip(problem.views, split(x), slopes, strict=True)
+        return sum(np.einsum("mr,mqr->mq", view.times(dH), S) for view, dH, S in parts).ravel()
+
+    def backward(e: Array) -> Array:
+        e = e.reshape(E.shape)
+        parts = zip(problem.views, slopes, strict=True)
+        return np.concatenate([view.transposed_times(np.einsum("mq,mqr->mr", e, S)).ravel() for view, S in parts])
+
+    operator = LinearOperator((E.size, sizes[-1]), matvec=forward, rmatvec=backward, dtype=float)
+    x = lsqr(operator, E.ravel(), iter_lim=ITERATIONS, atol=1e-4, btol=1e-4)[0]
+    return tuple(np.linalg.qr(H + dH)[0] for H, dH in zip(bases, split(x), strict=True))
+
+
+def _ordered(trial: Trial, bases: Bases) -> tuple[Bases, tuple[Array, ...], Array]:
+    """The bases turned so that directions come in the order of their weight; their weights; and the bilinear core.
+
+    Of a bilinear fit of one response, U S Vᵀ, these are its singular vectors and values. Otherwise they are the
+    eigenvectors of E[∂g/∂u ∂g/∂uᵀ] and the root mean square slopes along them.
+    """
+    problem = trial.problem
+    Z = problem.coordinates(bases)
+    core = _core(problem, Z)
+    if (
+        trial.kind == "bilinear"
+        and problem.products == "cross"
+        and core.shape[1:] == (core.shape[1],) * 2
+        and len(core) == 1
+    ):
+        P, s, Qt = np.linalg.svd(core[0])
+        turned = (bases[0] @ P, bases[1] @ Qt.T)
+        signs = signs_of(problem.views[0].map.push(turned[0]))
+        return tuple(H * signs for H in turned), (s, s), np.diag(s)[None]
+    G = trial.on_all_rows(Z).gradient(Z)
+    ends = np.cumsum([0, *(H.shape[1] for H in bases)])
+    result, spectra = [], []
+    for k, (s, e) in enumerate(itertools.pairwise(ends)):
+        S = G[:, :, s:e]
+        values, E = np.linalg.eigh(np.einsum("m,mqr,mqt->rt", problem.weight, S, S, optimize=True))
+        H = bases[k] @ E[:, ::-1]
+        signs = signs_of(problem.views[k].map.push(H))
+        result.append(H * signs)
+        spectra.append(np.sqrt(np.clip(values[::-1], 0, None) / problem.weight.sum()))
+    return tuple(result), tuple(spectra), _core(problem, problem.coordinates(tuple(result)))
+
+
+def _core(problem: Problem, Z: list[Array]) -> Array:
+    """The coefficients of a bilinear fit, (q, r_1, …, r_K): the proxy between the directions, by least squares."""
+    link = fit_bilinear(Z, problem.Y, problem.weight, "cross")
+    at = link.basis.monomials[0]
+    theta = link.theta[1:] / np.prod(link.basis.spread[at], axis=1)[:, None]
+    return theta.T.reshape(-1, *(z.shape[1] for z in Z))
+
+
+def _normalized_bases(embedding: Embedding, maps: Sequence[Whitener]) -> Bases:
     """Orthonormal bases, in normalized coordinates, of the embeddings: the inverse of U = W U′."""
     bases = []
     for U, m in zip(embedding.bases, maps, strict=True):
@@ -106,65 +333,4 @@ def _normalized_bases(embedding: Embedding, maps: Sequence[Whitener]) -> tuple[A
         else:
             H = U if m.matrix is None else U / np.where(m.matrix > 0, m.matrix, 1.0)[:, None]
         bases.append(np.linalg.qr(H)[0])
-    return bases[0], bases[1]
-
-
-def _sweep(views: Sequence[NormalizedView], y: Array, weight: Array, model: Bilinear) -> Bilinear:
-    """One pass of alternating least squares: first over U, then over V."""
-    H = _half_step(views[0], views[1].times(model.V), y, weight, model.U @ model.S)
-    U, R = np.linalg.qr(H)
-    K = _half_step(views[1], views[0].times(U), y, weight, model.V @ R.T)
-    V, R = np.linalg.qr(K)
-    return Bilinear(U, R.T, V)
-
-
-def _half_step(view: NormalizedView, Z: Array, y: Array, weight: Array, start: Array) -> Array:
-    """min over H of Σ w (y − c − Σ_k (A′H)_k Z_k)², by LSQR from a start."""
-    root = np.sqrt(weight)
-    Zw = Z * root[:, None]
-    k, r = start.shape
-
-    def forward(x: Array) -> Array:
-        return np.einsum("mr,mr->m", view.times(x[:-1].reshape(k, r)), Zw) + root * x[-1]
-
-    def backward(e: Array) -> Array:
-        return np.append(view.transposed_times(e[:, None] * Zw).ravel(), root @ e)
-
-    operator = LinearOperator((len(y), k * r + 1), matvec=forward, rmatvec=backward, dtype=float)
-    x = lsqr(operator, root * y, x0=np.append(start.ravel(), 0.0), iter_lim=ITERATIONS, atol=1e-4, btol=1e-4)[0]
-    return x[:-1].reshape(k, r)
-
-
-def _fitted(views: Sequence[NormalizedView], y: Array, weight: Array, U: Array, V: Array) -> Bilinear:
-    """The best S for given U and V."""
-    F = _products(views, U, V)
-    Fw = F * weight[:, None]
-    theta = np.linalg.lstsq(Fw.T @ F, Fw.T @ y, rcond=None)[0]
-    return Bilinear(U, theta[:-1].reshape(U.shape[1], V.shape[1]), V)
-
-
-def _residual(views: Sequence[NormalizedView], y: Array, train: Array, test: Array, model: Bilinear) -> float:
-    """The squared residual of the test rows, with S and c fitted to the training rows."""
-    F = _products(views, model.U, model.V)
-    Fw = F * train[:, None]
-    theta = np.linalg.lstsq(Fw.T @ F, Fw.T @ y, rcond=None)[0]
-    return float(test @ (y - F @ theta) ** 2)
-
-
-def _products(views: Sequence[NormalizedView], U: Array, V: Array) -> Array:
-    """All products of embedded coordinates, and a constant: (m, r² + 1)."""
-    A, B = views[0].times(U), views[1].times(V)
-    return np.hstack([(A[:, :, None] * B[:, None, :]).reshape(len(A), -1), np.ones((len(A), 1))])
-
-
-def _embedding(model: Bilinear, maps: Sequence[Whitener], whole: Embedding) -> Embedding:
-    P, s, Qt = np.linalg.svd(model.S)
-    U, V = model.U @ P, model.V @ Qt.T
-    signs = signs_of(maps[0].push(U))
-    return replace(
-        whole,
-        bases=(maps[0].push(U * signs), maps[1].push(V * signs)),
-        spectra=(s, s),
-        core=np.diag(s)[None],
-        probes=None,
-    )
+    return tuple(bases)

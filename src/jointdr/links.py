@@ -1,0 +1,270 @@
+"""The link g of y ≈ g(Uᵀa, Vᵀb, …): models of the embedded coordinates that are linear in their parameters.
+
+Two families, which can be joined: products of coordinates (what a bilinear or quadratic surrogate has) and random
+Fourier features (Rahimi and Recht 2007), which approximate any smooth function. Both have gradients in closed form,
+which `jointdr.refine` follows to better directions.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Literal
+
+import numpy as np
+
+from jointdr.arrays import Array
+from jointdr.engines.local import slices
+
+N_FOURIER = 400
+"""Random Fourier features of a learned link: half as many make directions 5 % less accurate, more no better."""
+
+LENGTH_SCALES = (0.75,)
+"""Lengths over which a learned link varies, tried on held-out rows, in units of √d in standardized coordinates."""
+
+PENALTIES = tuple(10.0 ** np.arange(-6, 0.1, 0.5))
+"""Ridge penalties of the Fourier part, per unit of weight, tried on held-out rows; the last all but switches it off."""
+
+JITTER = 1e-10
+"""Relative penalty of the product part, so that collinear coordinates do no harm."""
+
+BLOCK_BYTES = 8_000_000
+"""Features are made for this many bytes of rows at a time."""
+
+Products = Literal["cross", "all"]
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Functions of d embedded coordinates: a constant, products of coordinates and random Fourier features.
+
+    Attributes
+    ----------
+    centre, spread : (d,) arrays
+        Coordinates are standardized by them first.
+    monomials : tuple of (p_t, t) integer arrays
+        Coordinates whose products are features; one array per degree t.
+    frequencies : (d, F) array
+    phases : (F,) array
+    """
+
+    centre: Array
+    spread: Array
+    monomials: tuple[Array, ...]
+    frequencies: Array
+    phases: Array
+
+    @property
+    def n_products(self) -> int:
+        """The number of features that are not Fourier features, the constant included."""
+        return 1 + sum(len(at) for at in self.monomials)
+
+    @property
+    def width(self) -> int:
+        """The number of features."""
+        return self.n_products + len(self.phases)
+
+    def features(self, Z: Array) -> Array:
+        """The features of some rows, (rows, width)."""
+        X = self._standardized(Z)
+        parts = [np.ones((1, X.shape[1])), *(_products(X, at) for at in self.monomials)]
+        if len(self.phases):
+            parts.append(self._amplitude * np.cos(self.frequencies.T @ X + self.phases[:, None]))
+        return np.concatenate(parts).T
+
+    def gradient(self, Z: Array, theta: Array) -> Array:
+        """The gradients of the features' sums with coefficients θ (width, q), with respect to Z: (rows, q, d)."""
+        X = self._standardized(Z)
+        d, q = len(X), theta.shape[1]
+        result = np.zeros((X.shape[1], q * d))
+        start = 1
+        for at in self.monomials:
+            part = theta[start : start + len(at)]
+            start += len(at)
+            for t in range(at.shape[1]):
+                place = np.zeros((len(at), q, d))
+                place[np.arange(len(at)), :, at[:, t]] = part
+                result += _products(X, np.delete(at, t, axis=1)).T @ place.reshape(len(at), -1)
+        if len(self.phases):
+            slopes = self._amplitude * np.sin(self.frequencies.T @ X + self.phases[:, None])
+            place = theta[start:, :, None] * self.frequencies.T[:, None, :]
+            result -= slopes.T @ place.reshape(len(self.phases), -1)
+        return result.reshape(-1, q, d) / self.spread
+
+    def _standardized(self, Z: Array) -> Array:
+        """(d, rows): coordinates come first, because whole rows of an array are gathered faster than columns."""
+        return np.ascontiguousarray(((Z - self.centre) / self.spread).T)
+
+    @property
+    def _amplitude(self) -> float:
+        return float(np.sqrt(2.0 / len(self.phases)))
+
+
+@dataclass(frozen=True)
+class Link:
+    """A fitted link: embedded coordinates [Uᵀa, Vᵀb, …] to responses.
+
+    Attributes
+    ----------
+    kind : {"bilinear", "learned"}
+    basis : Basis
+    theta : (width, q) array
+        Coefficients of the basis.
+    """
+
+    kind: str
+    basis: Basis
+    theta: Array
+
+    def predict(self, Z: Array | Sequence[Array]) -> Array:
+        """The responses at these coordinates, (rows, q); Z has one array per view, or all of them side by side."""
+        Z = joined(Z)
+        return np.concatenate([self.basis.features(Z[at]) @ self.theta for at in _blocks(Z, self.basis)])
+
+    def gradient(self, Z: Array | Sequence[Array]) -> Array:
+        """How the responses change with each coordinate, (rows, q, d)."""
+        Z = joined(Z)
+        return np.concatenate([self.basis.gradient(Z[at], self.theta) for at in _blocks(Z, self.basis)])
+
+
+@dataclass(frozen=True)
+class Normal:
+    """The normal equations of a basis on some weighted rows: ΦᵀWΦ, ΦᵀWY and tr YᵀWY."""
+
+    G: Array
+    g: Array
+    yy: float
+    weight: float
+
+    def coefficients(self, n_products: int, penalty: float) -> Array:
+        """θ that minimizes the squared error plus a ridge on the Fourier part, O(width³)."""
+        ridge = np.full(len(self.G), penalty * self.weight)
+        ridge[:n_products] = JITTER * np.diag(self.G)[:n_products]
+        return np.linalg.solve(self.G + np.diag(ridge + np.finfo(float).tiny), self.g)
+
+    def residual(self, theta: Array) -> float:
+        """The squared error of coefficients θ on these rows."""
+        return self.yy - 2 * float(np.sum(theta * self.g)) + float(np.sum(theta * (self.G @ theta)))
+
+
+def joined(Z: Array | Sequence[Array]) -> Array:
+    """Coordinates of all views side by side, (rows, d)."""
+    return np.hstack(Z) if isinstance(Z, (tuple, list)) else Z
+
+
+def basis_of(
+    Z: Array,
+    weight: Array,
+    ranks: Sequence[int],
+    products: Products,
+    n_fourier: int = 0,
+    length: float = 1.0,
+    seed: int = 0,
+) -> Basis:
+    """A basis for these coordinates.
+
+    ``products="cross"`` has the products of one coordinate of each view, ``"all"`` also every coordinate and every
+    product of two. `length` is that of the Fourier part, in units of √d.
+    """
+    total = weight.sum()
+    centre = weight @ Z / total
+    spread = np.sqrt(weight @ (Z - centre) ** 2 / total)
+    d = sum(ranks)
+    ends = np.cumsum([0, *ranks])
+    across = np.array(list(itertools.product(*(range(s, e) for s, e in itertools.pairwise(ends)))))
+    if products == "cross":
+        monomials: tuple[Array, ...] = (across,)
+    else:
+        pairs = np.array(list(itertools.combinations_with_replacement(range(d), 2)))
+        monomials = (np.arange(d)[:, None], pairs) if len(ranks) <= 2 else (np.arange(d)[:, None], pairs, across)
+    rng = np.random.default_rng(seed)
+    frequencies = rng.standard_normal((d, n_fourier)) / (length * np.sqrt(d))
+    phases = rng.uniform(0, 2 * np.pi, n_fourier)
+    if products == "cross":  # a bilinear surrogate has no terms of one view alone, so it must not be moved
+        centre = np.zeros(d)
+    return Basis(centre, np.where(spread > 0, spread, 1.0), monomials, frequencies, phases)
+
+
+def normal_equations(basis: Basis, Z: Array, Y: Array, weight: Array) -> Normal:
+    """The sums that a fit needs, O(rows · width²), in blocks."""
+    G, g = np.zeros((basis.width, basis.width)), np.zeros((basis.width, Y.shape[1]))
+    for at in _blocks(Z, basis):
+        root = np.sqrt(weight[at])[:, None]
+        F = basis.features(Z[at]) * root
+        G += F.T @ F
+        g += F.T @ (Y[at] * root)
+    return Normal(G, g, float(weight @ np.sum(Y**2, axis=1)), float(weight.sum()))
+
+
+def fit_bilinear(Z: Sequence[Array], Y: Array, weight: Array, products: Products = "cross") -> Link:
+    """Least squares on products of coordinates; O(m p²) for p products."""
+    ranks = [z.shape[1] for z in Z]
+    Z = joined(Z)
+    basis = basis_of(Z, weight, ranks, products)
+    theta = normal_equations(basis, Z, Y, weight).coefficients(basis.n_products, 0.0)
+    return Link("bilinear", basis, theta)
+
+
+def fit_learned(
+    Z: Sequence[Array],
+    Y: Array,
+    weight: Array,
+    *,
+    held_out: Array | None = None,
+    like: Link | None = None,
+    penalty: float = 0.0,
+    lengths: Sequence[float] = LENGTH_SCALES,
+    seed: int = 0,
+) -> tuple[Link, float]:
+    """Ridge regression on products and random Fourier features of the coordinates.
+
+    Parameters
+    ----------
+    Z : sequence of (m, r_k) arrays
+    Y : (m, q) array
+    weight : (m,) array
+    held_out : (m,) boolean array, optional
+        Rows on which the penalty and the length are chosen, not to be fitted.
+    like : Link, optional
+        Without `held_out`: a link with the frequencies to use, and `penalty` its penalty.
+    lengths : sequence of float
+    seed : int
+
+    Returns
+    -------
+    link : Link
+    penalty : float
+    """
+    ranks = [z.shape[1] for z in Z]
+    Z = joined(Z)
+    if held_out is None:
+        assert like is not None
+        theta = normal_equations(like.basis, Z, Y, weight).coefficients(like.basis.n_products, penalty)
+        return Link("learned", like.basis, theta), penalty
+    best: tuple[float, Any] = (np.inf, None)
+    fitted = ~held_out
+    for length in lengths:
+        basis = basis_of(Z, weight, ranks, "all", N_FOURIER, length, seed)
+        train, test = (normal_equations(basis, Z[rows], Y[rows], weight[rows]) for rows in (fitted, held_out))
+        for value in PENALTIES:
+            theta = train.coefficients(basis.n_products, value)
+            error = test.residual(theta)
+            if error < best[0]:
+                best = error, (Link("learned", basis, theta), value)
+    if best[1] is None:
+        raise ValueError("The link could not be fitted: the embedded coordinates hold NaN or infinity.")
+    link, penalty = best[1]
+    return link, penalty
+
+
+def _products(X: Array, at: Array) -> Array:
+    """For each row of `at`, the product of those rows of X."""
+    if at.shape[1] == 0:
+        return np.ones((len(at), X.shape[1]))
+    return reduce(np.multiply, (X[rows] for rows in at.T))
+
+
+def _blocks(Z: Array, basis: Basis) -> Any:
+    return slices(len(Z), max(256, BLOCK_BYTES // (8 * basis.width)))

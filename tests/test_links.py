@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from jointdr import links
+from jointdr.links import Link, basis_of, fit_bilinear, fit_learned, normal_equations
+
+
+@pytest.mark.parametrize("products", ["cross", "all"])
+@pytest.mark.parametrize("ranks", [(2, 3), (1, 1), (2, 1, 2)])
+@pytest.mark.parametrize("n_fourier", [0, 7])
+def test_gradients_are_those_of_the_features(rng, products, ranks, n_fourier):
+    d, q, h = sum(ranks), 2, 1e-6
+    Z = 1.0 + 2.0 * rng.standard_normal((5, d))
+    basis = basis_of(Z, np.ones(5), ranks, products, n_fourier, 1.0, seed=3)
+    link = Link("learned", basis, rng.standard_normal((basis.width, q)))
+    numeric = np.stack([(link.predict(Z + h * e) - link.predict(Z - h * e)) / (2 * h) for e in np.eye(d)], axis=2)
+    np.testing.assert_allclose(link.gradient(Z), numeric, rtol=1e-6, atol=1e-6)
+
+
+def test_which_products(rng):
+    Z = rng.standard_normal((50, 5))
+    assert basis_of(Z, np.ones(50), (2, 3), "cross").n_products == 1 + 6
+    assert basis_of(Z, np.ones(50), (2, 3), "all").n_products == 1 + 5 + 15
+    assert basis_of(Z, np.ones(50), (2, 2, 1), "cross").n_products == 1 + 4
+    assert basis_of(Z, np.ones(50), (2, 2, 1), "all").n_products == 1 + 5 + 15 + 4
+
+
+def test_a_bilinear_link_recovers_a_bilinear_response(rng):
+    A, B, S = rng.standard_normal((300, 2)), rng.standard_normal((300, 3)), rng.standard_normal((2, 3))
+    Y = 4.0 + np.einsum("mi,ij,mj->m", A, S, B)[:, None]
+    link = fit_bilinear([A, B], Y, np.ones(300))
+    np.testing.assert_allclose(link.predict([A, B]), Y, atol=1e-8)
+    slopes = link.gradient([A, B])
+    np.testing.assert_allclose(slopes[:, 0, :2], B @ S.T, atol=1e-7)
+    np.testing.assert_allclose(slopes[:, 0, 2:], A @ S, atol=1e-7)
+
+
+def test_squares_and_lines_with_all_products(rng):
+    A, B = rng.standard_normal((300, 1)), rng.standard_normal((300, 1))
+    Y = 1.0 + A**2 - 2.0 * B + 0.5 * A * B
+    np.testing.assert_allclose(fit_bilinear([A, B], Y, np.ones(300), "all").predict([A, B]), Y, atol=1e-8)
+    assert np.mean((fit_bilinear([A, B], Y, np.ones(300)).predict([A, B]) - Y) ** 2) > 1.0
+
+
+def test_a_learned_link_follows_any_smooth_response(rng):
+    Z = [rng.standard_normal((6000, 1)), rng.standard_normal((6000, 1))]
+    truth = np.exp(-((Z[0] - Z[1]) ** 2))
+    Y = truth + 0.1 * rng.standard_normal((6000, 1))
+    held_out = np.arange(6000) % 5 == 0
+    link, penalty = fit_learned(Z, Y, np.ones(6000), held_out=held_out)
+    error = np.mean((link.predict([z[held_out] for z in Z]) - truth[held_out]) ** 2)
+    assert error < 0.03 * truth.var()
+    quadratic = fit_bilinear(Z, Y, np.ones(6000), "all")
+    assert np.mean((quadratic.predict(Z) - truth) ** 2) > 0.2 * truth.var()
+    again, same = fit_learned(Z, Y, np.ones(6000), like=link, penalty=penalty)
+    assert same == penalty
+    assert again.basis is link.basis
+
+
+def test_where_there_is_nothing_to_learn_the_fourier_part_is_switched_off(rng):
+    Z = [rng.standard_normal((1000, 2)), rng.standard_normal((1000, 2))]
+    Y = rng.standard_normal((1000, 1))
+    link, _ = fit_learned(Z, Y, np.ones(1000), held_out=np.arange(1000) % 5 == 0)
+    assert np.var(link.predict(Z)) < 0.1
+
+
+def test_results_do_not_depend_on_blocks(rng, monkeypatch):
+    Z, Y, weight = rng.standard_normal((2000, 4)), rng.standard_normal((2000, 2)), rng.uniform(0, 2, 2000)
+    basis = basis_of(Z, weight, (2, 2), "all", 20)
+    whole = normal_equations(basis, Z, Y, weight)
+    monkeypatch.setattr(links, "BLOCK_BYTES", 1)
+    parts = normal_equations(basis, Z, Y, weight)
+    np.testing.assert_allclose(parts.G, whole.G, rtol=1e-10, atol=1e-9)
+    np.testing.assert_allclose(parts.g, whole.g, rtol=1e-10, atol=1e-9)
+
+
+def test_weights_are_repetitions(rng):
+    Z, Y = [rng.standard_normal((300, 2)), rng.standard_normal((300, 2))], rng.standard_normal((300, 1))
+    times = rng.integers(0, 3, 300)
+    weighted = fit_bilinear(Z, Y, times.astype(float), "all")
+    repeated = fit_bilinear(
+        [np.repeat(z, times, axis=0) for z in Z], np.repeat(Y, times, axis=0), np.ones(times.sum()), "all"
+    )
+    np.testing.assert_allclose(weighted.predict(Z), repeated.predict(Z), atol=1e-8)
+
+
+def test_the_residual_comes_from_the_normal_equations(rng):
+    Z, Y, weight = rng.standard_normal((200, 3)), rng.standard_normal((200, 2)), rng.uniform(0, 2, 200)
+    basis = basis_of(Z, weight, (1, 2), "all")
+    normal = normal_equations(basis, Z, Y, weight)
+    theta = rng.standard_normal((basis.width, 2))
+    expected = weight @ np.sum((Y - basis.features(Z) @ theta) ** 2, axis=1)
+    assert normal.residual(theta) == pytest.approx(expected)
