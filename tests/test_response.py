@@ -84,6 +84,47 @@ def test_clip_and_slices(rng):
     assert fit_transform_of("slices", y, weights, n_slices=2).grid[0] > 0.2
 
 
+@pytest.mark.parametrize("response", ["rank", "clip", "slices"])
+@pytest.mark.parametrize("tied", [False, True])
+def test_a_weight_of_two_is_the_row_given_twice(data, rng, response, tied):
+    A, B, y = data
+    y = np.round(y) if tied else y
+    w = rng.integers(0, 4, len(y))
+    y[w == 0] += 1e3  # what has no weight is not there
+    twice = np.repeat(np.arange(len(y)), w)
+    weighted = JDR(2, response=response).fit((A, B), y, sample_weight=w)
+    repeated = JDR(2, response=response).fit((A[twice], B[twice]), y[twice])
+    np.testing.assert_allclose(weighted.response_(y), repeated.response_(y), atol=1e-12)
+    for U, V in zip(weighted.embeddings_, repeated.embeddings_, strict=True):
+        np.testing.assert_allclose(U, V, atol=1e-10)
+    ignored = JDR(2, response=response).fit((A, B), y)
+    assert subspace_error(ignored.embeddings_[0], weighted.embeddings_[0]) > 1e-3
+
+
+@pytest.mark.parametrize("response", ["rank", "clip", "slices"])
+def test_a_row_may_be_cut_in_two(rng, response):
+    """Fractions of a row count as such, so that a row of weight w is two rows of weight w/2."""
+    y, w = rng.standard_t(2, 50), rng.random(50)
+    halves = fit_transform_of(response, np.tile(y, 2), np.tile(w, 2) / 2)
+    np.testing.assert_allclose(halves(y), fit_transform_of(response, y, w)(y), atol=1e-12)
+
+
+@pytest.mark.parametrize("response", ["rank", "clip"])
+@pytest.mark.parametrize("weight", [1.0, 1e-3, 1e-12])
+def test_equal_weights_up_to_one_change_nothing(rng, response, weight):
+    y = rng.standard_t(2, 50)
+    np.testing.assert_allclose(
+        fit_transform_of(response, y, np.full(50, weight))(y), fit_transform_of(response, y)(y), rtol=1e-9
+    )
+
+
+def test_scores_stay_finite_where_a_row_has_next_to_no_weight():
+    y, w = np.arange(5.0), np.array([1e-30, 1.0, 1.0, 1.0, 1e-30])
+    scores = fit_transform_of("rank", y, w)(np.array([-9.0, *y, 9.0]))[:, 0]
+    assert np.isfinite(scores).all()
+    assert (np.diff(scores) >= 0).all()
+
+
 def test_slices_see_a_link_that_acts_on_the_spread(rng):
     m = 40_000
     A, B = rng.standard_normal((m, 10)), rng.standard_normal((m, 8))

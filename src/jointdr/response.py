@@ -36,9 +36,9 @@ class Transform:
     ----------
     kind : str
         The transform that was chosen; ``"auto"`` has become one of the others.
-    grid : (k,) array
-        What was read off the training responses: quantiles for ``"rank"``, the two bounds for ``"clip"``, the inner
-        edges for ``"slices"``, the labels for ``"class"``.
+    grid : (k,) array, or (2, k) for ``"rank"``
+        What was read off the training responses: their distinct values and the weight up to each of these for
+        ``"rank"``, the two bounds for ``"clip"``, the inner edges for ``"slices"``, the labels for ``"class"``.
     function : callable, optional
         A transform of the user's own.
     """
@@ -84,6 +84,7 @@ def fit_transform_of(
     y : (rows,) or (rows, q) array
         Already checked by `checked`.
     weight : (rows,) array, optional
+        A weight of 2 counts as the row given twice, a weight of 0 as no row, in ranks and quantiles too.
     edges : (k,) array, optional
         Fixes the slices (inner edges), the clipping bounds (two numbers), the normal scores (quantiles) or the
         classes, instead of reading them off y.
@@ -121,9 +122,11 @@ def _edges_for(kind: str, y: Array, weight: Array | None, edges: Any, n_slices: 
             raise ValueError(f"edges={edges!r} must be increasing finite numbers.")
         if kind == "clip" and len(grid) != 2:
             raise ValueError(f"edges={edges!r} must be the two bounds for response='clip'.")
-        return grid
+        return np.stack(_distribution(grid, None)) if kind == "rank" else grid
+    if weight is not None:
+        y, weight = y[weight > 0], weight[weight > 0]
     if kind == "rank":
-        return np.sort(y) if weight is None else np.sort(y[weight > 0])
+        return np.stack(_distribution(y, weight))
     if kind == "clip":
         # Median and quartiles are not moved by the tails; the bounds are where a normal response has 0.1 % beyond.
         low, middle, high = _quantiles(y, weight, [0.25, 0.5, 0.75])
@@ -136,18 +139,43 @@ def _edges_for(kind: str, y: Array, weight: Array | None, edges: Any, n_slices: 
     return np.unique(np.maximum(inner, above.min())) if above.size else np.empty(0)
 
 
+def _distribution(y: Array, weight: Array | None) -> tuple[Array, Array]:
+    """The distinct values of y in order, and the weight of all rows up to each of them; O(m log m)."""
+    values, which = np.unique(y, return_inverse=True)
+    return values, np.cumsum(np.bincount(which, weights=weight, minlength=len(values)), dtype=float)
+
+
+def _one_row(up_to: Array) -> float:
+    """The weight that counts as one row in ranks and quantiles: 1, or less where weights are small, as shares are."""
+    return float(min(1.0, up_to[-1] / len(up_to)))
+
+
 def _quantiles(y: Array, weight: Array | None, at: Any) -> Array:
+    """Quantiles that interpolate linearly, as `np.quantile` does, of rows that count as often as their weight says.
+
+    With the values laid end to end, each as long as its weight, this is the mean over a window of one row, which begins
+    at the share q of the way from the first row to the last. O(m) for each quantile.
+    """
     if weight is None:
         return np.quantile(y, at)
-    order = np.argsort(y, kind="stable")
-    share = np.cumsum(weight[order]) / weight.sum()
-    return y[order][np.minimum(np.searchsorted(share, at), len(y) - 1)]
+    values, up_to = _distribution(y, weight)
+    row = _one_row(up_to)
+    quantiles = []
+    for start in (up_to[-1] - row) * np.asarray(at):
+        first, last = np.searchsorted(up_to, start, side="right"), np.searchsorted(up_to - row, start)
+        share = np.diff(up_to[first:last] - row - start, append=0.0) / row  # of the window, by all values but the first
+        mean = values[first] + share @ (values[first + 1 : last + 1] - values[first])
+        quantiles.append(min(mean, values[last]))  # not beyond it by rounding: a slice begins at its edge
+    return np.array(quantiles)
 
 
 def _normal_scores(y: Array, grid: Array) -> Array:
     """Φ⁻¹ of the mid-rank of y among the training responses: a standard normal response, whatever its tails were."""
-    below, up_to = (np.searchsorted(grid, y, side=side) for side in ("left", "right"))
-    return ndtri((0.5 * (below + up_to) + 0.5) / (len(grid) + 1.0))
+    values, up_to = grid
+    row = _one_row(up_to)
+    weights = np.concatenate([[0.0], up_to])
+    below, not_above = (weights[np.searchsorted(values, y, side=side)] for side in ("left", "right"))
+    return ndtri((0.5 * (below + not_above) + 0.5 * row) / (up_to[-1] + row))
 
 
 def _indicators(which: Array, n: int) -> Array:
