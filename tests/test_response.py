@@ -10,7 +10,8 @@ from scipy.stats import norm
 from jointdr import JDR, Moments
 from jointdr.datasets import make_bilinear, make_logistic, make_rbf
 from jointdr.metrics import nsee, subspace_error
-from jointdr.response import HeavyTailWarning, fit_transform_of, tail_check
+from jointdr.response import HeavyTailWarning, checked, fit_transform_of, tail_check
+from jointdr.views import checked_weight
 
 
 def heavy(seed=0, m=20_000):
@@ -216,6 +217,72 @@ def test_streams_need_edges(data):
     labels = np.where(y > 0, "yes", "no")
     named = JDR(2, edges=["no", "yes"]).partial_fit((A[:3], B[:3]), labels[:3]).partial_fit((A[3:], B[3:]), labels[3:])
     assert named.embeddings_[0].shape == (6, 2)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["1", "2", "3"], dtype=object),
+        pd.Categorical([1, 2, 3]),
+        pd.Series([1, 2, 3], dtype="category"),
+        pd.cut(pd.Series([0.0, 1.0, 2.0]), 3),
+        np.array([True, False, True], dtype=object),
+        pd.Series([True, False, True], dtype="boolean"),
+        pd.Series(["1", "2", "3"], dtype="string"),
+    ],
+    ids=lambda labels: f"{type(labels).__name__} {labels.dtype}",
+)
+def test_strings_booleans_and_categories_are_labels(labels):
+    """Also where they would read as numbers: that must not depend on what holds them."""
+    y = checked(labels, 3, "JDR")
+    transform = fit_transform_of("auto", y)
+    assert transform.kind == "class"
+    np.testing.assert_array_equal(transform(y).sum(axis=0) > 0, True)
+
+
+def test_labels_in_edges_may_be_numbers_of_categories():
+    y = checked(pd.Categorical([1, 2, 1]), 3, "JDR")
+    assert fit_transform_of("class", y, edges=[1, 2, 3])(y).tolist() == [[1, 0, 0], [0, 1, 0], [1, 0, 0]]
+
+
+def test_numbers_as_objects_are_numbers():
+    for y in (np.array([1, 2.5, np.float32(3)], dtype=object), pd.Series([1, 2, 3], dtype="Int64")):
+        assert fit_transform_of("auto", checked(y, 3, "JDR")).kind == "identity"
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.array(["p", None, "q"], dtype=object), "missing labels .*row 1"),
+        (np.array(["p", np.nan, "q"], dtype=object), "missing labels .*row 1"),
+        (pd.Series([True, None, False], dtype="boolean"), "missing labels .*row 1"),
+        (pd.Categorical([1, None, 2]), "missing labels .*row 1"),
+        (pd.Series([1, None, 2], dtype="Int64"), "NaN or infinity .*row 1"),
+        (np.array([1.0, "p", 2.0], dtype=object), "such as 'p'"),
+        (np.array([["p", "q"]] * 3), r"one label per row; got labels of shape \(3, 2\)"),
+    ],
+    ids=str,
+)
+def test_bad_labels(y, message):
+    with pytest.raises(ValueError, match=message):
+        checked(y, 3, "JDR")
+
+
+def test_several_booleans_are_several_responses(data):
+    A, B, y = data
+    Y = np.column_stack([y > 2, y > 4])
+    expected = JDR(2).fit((A, B), Y.astype(float)).embeddings_[0]
+    np.testing.assert_array_equal(JDR(2).fit((A, B), Y).embeddings_[0], expected)
+
+
+def test_y_in_another_order_than_the_views_is_refused():
+    y = pd.Series([1.0, 2.0, 3.0], index=["p", "q", "r"])
+    with pytest.raises(ValueError, match=r"y.loc\[A.index\]"):
+        checked(y[::-1], 3, "JDR", y.index)
+    for fine in (y, y.reset_index(drop=True), y.to_numpy()):
+        np.testing.assert_array_equal(checked(fine, 3, "JDR", y.index), [1, 2, 3])
+    with pytest.raises(ValueError, match=r"sample_weight.loc\[A.index\]"):
+        checked_weight(y[::-1], 3, index=y.index)
 
 
 @pytest.mark.parametrize(

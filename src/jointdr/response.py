@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from scipy.special import ndtri
 from sklearn.utils.validation import column_or_1d
 
 from jointdr.arrays import Array, is_foreign, to_numpy
-from jointdr.views import SPLIT_HINT
+from jointdr.views import SPLIT_HINT, require_same_order
 
 RESPONSES = ("auto", "identity", "rank", "clip", "slices", "class")
 
@@ -103,9 +104,12 @@ def fit_transform_of(
     if response == "class":
         if y.ndim > 1:
             raise ValueError("response='class' needs one label per row.")
-        labels = np.unique(y) if edges is None else np.unique(np.asarray(edges))
+        labels = np.unique(y if edges is None else np.asarray(edges, dtype=str if y.dtype.kind == "U" else None))
         if len(labels) > max(50, len(y) // 4):
-            raise ValueError(f"response='class' found {len(labels)} labels in {len(y)} rows: y looks like numbers.")
+            raise ValueError(
+                f"response='class' found {len(labels)} labels in {len(y)} rows: y looks like numbers. "
+                "Give numbers as such, for example y.astype(float), and response='identity' or 'slices'."
+            )
         return Transform("class", labels)
     if response in ("rank", "clip", "slices"):
         if y.ndim > 1 and y.shape[1] > 1:
@@ -182,23 +186,32 @@ def _indicators(which: Array, n: int) -> Array:
     return (which[:, None] == np.arange(n)).astype(float)
 
 
-def checked(y: Any, n_rows: int, caller: str) -> Array:
-    """The response as it was given: finite floats of shape (rows,) or (rows, q), or labels of shape (rows,)."""
+def checked(y: Any, n_rows: int, caller: str, index: Any = None) -> Array:
+    """The response as it was given: finite floats of shape (rows,) or (rows, q), or labels of shape (rows,).
+
+    A Series or DataFrame y must not have the index of the views, if that is given, in another order.
+    """
     if y is None:
         raise ValueError(
             f"{caller} requires y to be passed, but the target y is None: give the response as fit(X, y). {SPLIT_HINT}"
         )
+    require_same_order(y, index, "y")
+    is_category = str(getattr(y, "dtype", "")) == "category"
     y = np.asarray(to_numpy(y) if is_foreign(y) else y)
-    if y.dtype.kind == "O":
-        y = _numbers_or_labels(y)
+    if y.dtype.kind == "O" or is_category:
+        y = _numbers_or_labels(y, is_category)
     if y.dtype.kind not in "fiubcUS":
         raise ValueError(f"y should hold numbers or labels, but got {y.dtype}.")
     if y.dtype.kind == "c":
         raise ValueError("Complex data not supported: y should hold real numbers.")
     if y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
-    if y.ndim not in (1, 2) or (y.ndim == 2 and y.dtype.kind in "USb"):
+    if y.ndim not in (1, 2):
         raise ValueError(f"y should be a 1d array, or have one column per response; got shape {y.shape}.")
+    if y.ndim == 2 and y.dtype.kind in "US":
+        raise ValueError(f"y should be a 1d array of one label per row; got labels of shape {y.shape}.")
+    if y.ndim == 2 and y.dtype.kind == "b":  # several answers for each row: as many responses
+        y = y.astype(np.float64)
     if len(y) != n_rows:
         raise ValueError(f"y has {len(y)} entries but the views have {n_rows} rows; they must match. {SPLIT_HINT}")
     if y.dtype.kind in "USb":
@@ -227,14 +240,25 @@ def _refuse_labels(y: Array) -> Array:
     )
 
 
-def _numbers_or_labels(y: Array) -> Array:
+def _numbers_or_labels(y: Array, is_category: bool) -> Array:
+    """Python objects as booleans, strings or floats; strings and categories are labels even if they read as numbers."""
+    missing = np.array([_is_missing(v) for v in y.ravel()], dtype=bool).reshape(y.shape)
+    present = y[~missing]
+    if is_category or (present.size and all(isinstance(v, (str, bool, np.bool_)) for v in present)):
+        if missing.any():
+            row = int(np.argwhere(missing)[0, 0])
+            raise ValueError(f"Input y contains missing labels (first at row {row}): drop those rows or fill them in.")
+        return y.astype(bool if all(isinstance(v, (bool, np.bool_)) for v in present) else str)
     try:
-        return y.astype(np.float64)
+        return np.where(missing, np.nan, y).astype(np.float64)
     except (TypeError, ValueError):
-        pass
-    if all(isinstance(v, (str, bool, np.bool_)) for v in y.ravel()):
-        return y.astype(str)
-    raise ValueError(f"y should hold numbers or labels, but got values such as {y.ravel()[:1].tolist()}.")
+        strange = next(v for v in present if not isinstance(v, Real))
+        raise ValueError(f"y should hold numbers or labels, but got values such as {strange!r}.") from None
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, or what pandas has for them (its NA equals nothing and is no truth value)."""
+    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and np.isnan(value))
 
 
 class Tail(NamedTuple):
