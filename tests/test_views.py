@@ -145,6 +145,13 @@ def test_frames_in_different_orders_are_refused():
     assert len(Views(A, A.reset_index(drop=True))) == 3
 
 
+def test_pairs_of_things_of_one_kind_are_not_reordered_rows():
+    """Here the index names things, each of which occurs in several pairs."""
+    proteins = pd.DataFrame({"x": [1.0, 2.0]}, index=["p", "q"])
+    X = Views(proteins.loc[["p", "p", "q", "q"]], proteins.loc[["p", "q", "p", "q"]])
+    assert X.arrays[1].ravel().tolist() == [1.0, 2.0, 1.0, 2.0]
+
+
 def test_names_must_differ():
     with pytest.raises(ValueError, match=r"view 'b' has several columns of the same name: \['x'\]"):
         Views(np.zeros((2, 1)), pd.DataFrame(np.zeros((2, 3)), columns=["x", "y", "x"]))

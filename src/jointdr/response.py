@@ -52,9 +52,15 @@ class Transform:
         """The transformed responses, (rows, q)."""
         if self.function is not None:
             z = np.asarray(self.function(y), dtype=float)
-            if z.shape[:1] != y.shape[:1] or z.ndim > 2 or not np.isfinite(z).all():
+            if z.shape[:1] != y.shape[:1] or z.ndim > 2:
                 raise ValueError(
                     f"response=<callable> must give one finite number (or row of numbers) per row, got shape {z.shape}."
+                )
+            if not np.isfinite(z).all():
+                row = int(np.argwhere(~np.isfinite(z))[0, 0])
+                raise ValueError(
+                    "response=<callable> must give one finite number (or row of numbers) per row, but gave NaN or "
+                    f"infinity (first at row {row}, where y is {y[row]})."
                 )
         elif self.kind == "rank":
             z = _normal_scores(y, self.grid)

@@ -139,7 +139,10 @@ def require_same_order(values: Any, index: Any, name: str) -> None:
 
 
 def _is_reordered(X: Any, index: Any) -> bool:
-    return len(X.index) == len(index) and not X.index.equals(index) and set(X.index) == set(index)
+    """Whether the same rows come in another order; an index with repeats names things that occur in several rows."""
+    if len(X.index) != len(index) or X.index.equals(index) or not (X.index.is_unique and index.is_unique):
+        return False
+    return set(X.index) == set(index)
 
 
 def default_name(k: int) -> str:
