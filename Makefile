@@ -32,4 +32,4 @@ $(VENV)/.%: pyproject.toml | $(BIN)/python
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo_output
+	rm -rf $(VENV) demo_output digits_output

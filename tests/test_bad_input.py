@@ -34,7 +34,10 @@ BAD_FITS = {
         lambda A, B, y: ((pd.DataFrame(with_entry(A, np.nan), columns=list("wxyz")), B), y),
         "row 7, column 'y'",
     ),
-    "sparse NaN": (lambda A, B, y: ((sparse.csr_array(with_entry(A, np.nan)), B), y), "view 'a' contains NaN"),
+    "sparse NaN": (
+        lambda A, B, y: ((sparse.csr_array(with_entry(A, np.nan)), B), y),
+        "view 'a' contains NaN .*row 7, column 2",
+    ),
     "NaN in y": (lambda A, B, y: ((A, B), np.where(np.arange(30) == 4, np.nan, y)), "y contains NaN .*row 4"),
     "inf in y": (lambda A, B, y: ((A, B), np.where(np.arange(30) == 4, np.inf, y)), "y contains NaN or infinity"),
     "no rows": (lambda A, B, y: ((A[:0], B[:0]), y[:0]), "0 sample"),
@@ -51,6 +54,7 @@ BAD_FITS = {
     "one view": (lambda A, B, y: ((A,), y), "two views, but got 1"),
     "three views": (lambda A, B, y: ((A, B, B), y), "two views, but got 3"),
     "flat view": (lambda A, B, y: ((A[:, 0], B), y), "table of shape"),
+    "single row": (lambda A, B, y: ((A[0], B[0]), y[:1]), r"A\[i:i \+ 1\]"),
 }
 
 

@@ -5,6 +5,7 @@ import tracemalloc
 from dataclasses import FrozenInstanceError
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from jointdr import Moments
@@ -213,3 +214,9 @@ def test_merge_with_something_else(data):
         Moments.of_block((A, B), y).merge(3)
     with pytest.raises(TypeError):
         Moments.of_block((A, B), y) + 3
+
+
+def test_tables_are_told_to_become_arrays(rng):
+    A = pd.DataFrame(rng.standard_normal((5, 2)))
+    with pytest.raises(TypeError, match=r"A.to_numpy\(\)"):
+        Moments.of_block((A, A), np.arange(5.0))

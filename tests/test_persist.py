@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,16 @@ def test_damaged_files_are_refused(tmp_path, data):
     refused(path.with_suffix(".npy").read_bytes(), "not a")
     with pytest.raises(FileNotFoundError):
         JDR.load(tmp_path / "nowhere.npz")
+
+
+def test_a_missing_folder_and_a_pickle_are_named(tmp_path, data):
+    A, B, y = data
+    model = JDR(2).fit((A, B), y)
+    with pytest.raises(FileNotFoundError, match=r"the folder .*nowhere does not exist"):
+        model.save(tmp_path / "nowhere" / "model.npz")
+    (tmp_path / "model.pickle").write_bytes(pickle.dumps(model))
+    with pytest.raises(ValueError, match="Python objects, which are never loaded"):
+        JDR.load(tmp_path / "model.pickle")
 
 
 def rewrite(path, change):

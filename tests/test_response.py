@@ -10,7 +10,8 @@ from scipy.stats import norm
 from jointdr import JDR, Moments
 from jointdr.datasets import make_bilinear, make_logistic, make_rbf
 from jointdr.metrics import nsee, subspace_error
-from jointdr.response import HeavyTailWarning, fit_transform_of, tail_check
+from jointdr.response import HeavyTailWarning, checked, fit_transform_of, tail_check
+from jointdr.views import checked_weight
 
 
 def heavy(seed=0, m=20_000):
@@ -82,6 +83,47 @@ def test_clip_and_slices(rng):
     assert many_zeros(np.array([0.0, 1.0])).tolist() == [[1.0, 0.0], [0.0, 1.0]]
     weights = np.where(y > 0, 3.0, 1.0)
     assert fit_transform_of("slices", y, weights, n_slices=2).grid[0] > 0.2
+
+
+@pytest.mark.parametrize("response", ["rank", "clip", "slices"])
+@pytest.mark.parametrize("tied", [False, True])
+def test_a_weight_of_two_is_the_row_given_twice(data, rng, response, tied):
+    A, B, y = data
+    y = np.round(y) if tied else y
+    w = rng.integers(0, 4, len(y))
+    y[w == 0] += 1e3  # what has no weight is not there
+    twice = np.repeat(np.arange(len(y)), w)
+    weighted = JDR(2, response=response).fit((A, B), y, sample_weight=w)
+    repeated = JDR(2, response=response).fit((A[twice], B[twice]), y[twice])
+    np.testing.assert_allclose(weighted.response_(y), repeated.response_(y), atol=1e-12)
+    for U, V in zip(weighted.embeddings_, repeated.embeddings_, strict=True):
+        np.testing.assert_allclose(U, V, atol=1e-10)
+    ignored = JDR(2, response=response).fit((A, B), y)
+    assert subspace_error(ignored.embeddings_[0], weighted.embeddings_[0]) > 1e-3
+
+
+@pytest.mark.parametrize("response", ["rank", "clip", "slices"])
+def test_a_row_may_be_cut_in_two(rng, response):
+    """Fractions of a row count as such, so that a row of weight w is two rows of weight w/2."""
+    y, w = rng.standard_t(2, 50), rng.random(50)
+    halves = fit_transform_of(response, np.tile(y, 2), np.tile(w, 2) / 2)
+    np.testing.assert_allclose(halves(y), fit_transform_of(response, y, w)(y), atol=1e-12)
+
+
+@pytest.mark.parametrize("response", ["rank", "clip"])
+@pytest.mark.parametrize("weight", [1.0, 1e-3, 1e-12])
+def test_equal_weights_up_to_one_change_nothing(rng, response, weight):
+    y = rng.standard_t(2, 50)
+    np.testing.assert_allclose(
+        fit_transform_of(response, y, np.full(50, weight))(y), fit_transform_of(response, y)(y), rtol=1e-9
+    )
+
+
+def test_scores_stay_finite_where_a_row_has_next_to_no_weight():
+    y, w = np.arange(5.0), np.array([1e-30, 1.0, 1.0, 1.0, 1e-30])
+    scores = fit_transform_of("rank", y, w)(np.array([-9.0, *y, 9.0]))[:, 0]
+    assert np.isfinite(scores).all()
+    assert (np.diff(scores) >= 0).all()
 
 
 def test_slices_see_a_link_that_acts_on_the_spread(rng):
@@ -178,11 +220,77 @@ def test_streams_need_edges(data):
 
 
 @pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["1", "2", "3"], dtype=object),
+        pd.Categorical([1, 2, 3]),
+        pd.Series([1, 2, 3], dtype="category"),
+        pd.cut(pd.Series([0.0, 1.0, 2.0]), 3),
+        np.array([True, False, True], dtype=object),
+        pd.Series([True, False, True], dtype="boolean"),
+        pd.Series(["1", "2", "3"], dtype="string"),
+    ],
+    ids=lambda labels: f"{type(labels).__name__} {labels.dtype}",
+)
+def test_strings_booleans_and_categories_are_labels(labels):
+    """Also where they would read as numbers: that must not depend on what holds them."""
+    y = checked(labels, 3, "JDR")
+    transform = fit_transform_of("auto", y)
+    assert transform.kind == "class"
+    np.testing.assert_array_equal(transform(y).sum(axis=0) > 0, True)
+
+
+def test_labels_in_edges_may_be_numbers_of_categories():
+    y = checked(pd.Categorical([1, 2, 1]), 3, "JDR")
+    assert fit_transform_of("class", y, edges=[1, 2, 3])(y).tolist() == [[1, 0, 0], [0, 1, 0], [1, 0, 0]]
+
+
+def test_numbers_as_objects_are_numbers():
+    for y in (np.array([1, 2.5, np.float32(3)], dtype=object), pd.Series([1, 2, 3], dtype="Int64")):
+        assert fit_transform_of("auto", checked(y, 3, "JDR")).kind == "identity"
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.array(["p", None, "q"], dtype=object), "missing labels .*row 1"),
+        (np.array(["p", np.nan, "q"], dtype=object), "missing labels .*row 1"),
+        (pd.Series([True, None, False], dtype="boolean"), "missing labels .*row 1"),
+        (pd.Categorical([1, None, 2]), "missing labels .*row 1"),
+        (pd.Series([1, None, 2], dtype="Int64"), "NaN or infinity .*row 1"),
+        (np.array([1.0, "p", 2.0], dtype=object), "such as 'p'"),
+        (np.array([["p", "q"]] * 3), r"one label per row; got labels of shape \(3, 2\)"),
+    ],
+    ids=str,
+)
+def test_bad_labels(y, message):
+    with pytest.raises(ValueError, match=message):
+        checked(y, 3, "JDR")
+
+
+def test_several_booleans_are_several_responses(data):
+    A, B, y = data
+    Y = np.column_stack([y > 2, y > 4])
+    expected = JDR(2).fit((A, B), Y.astype(float)).embeddings_[0]
+    np.testing.assert_array_equal(JDR(2).fit((A, B), Y).embeddings_[0], expected)
+
+
+def test_y_in_another_order_than_the_views_is_refused():
+    y = pd.Series([1.0, 2.0, 3.0], index=["p", "q", "r"])
+    with pytest.raises(ValueError, match=r"y.loc\[A.index\]"):
+        checked(y[::-1], 3, "JDR", y.index)
+    for fine in (y, y.reset_index(drop=True), y.to_numpy()):
+        np.testing.assert_array_equal(checked(fine, 3, "JDR", y.index), [1, 2, 3])
+    with pytest.raises(ValueError, match=r"sample_weight.loc\[A.index\]"):
+        checked_weight(y[::-1], 3, index=y.index)
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"response": "log"}, "response='log' is not understood"),
         ({"response": lambda y: y[:3]}, "one finite number"),
-        ({"response": lambda y: y * np.nan}, "one finite number"),
+        ({"response": lambda y: np.where(y == y[3], np.nan, y)}, "one finite number .*NaN or infinity .*row 3"),
         ({"response": "slices", "n_slices": 1}, "n_slices=1"),
         ({"response": "slices", "edges": [2.0, 1.0]}, "edges="),
         ({"response": "clip", "edges": [1.0]}, "two bounds"),

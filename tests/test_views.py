@@ -110,7 +110,7 @@ def test_split_columns_of_sparse_and_dense(rng):
     ("group", "columns", "message"),
     [
         (["w", "q"], ["w", "x"], "does not have: \\['q'\\]"),
-        (["w"], None, "give a DataFrame"),
+        (["w"], None, r"give a DataFrame.*set_output\(transform='pandas'\)"),
         ([5], None, "n_features = 2"),
         ([True], None, "mask has 1 entries"),
         (slice("w", "x"), ["w", "x"], "list the column names"),
@@ -143,6 +143,35 @@ def test_frames_in_different_orders_are_refused():
         Views(A, A.iloc[::-1])
     assert len(Views(A, A.copy())) == 3
     assert len(Views(A, A.reset_index(drop=True))) == 3
+
+
+def test_pairs_of_things_of_one_kind_are_not_reordered_rows():
+    """Here the index names things, each of which occurs in several pairs."""
+    proteins = pd.DataFrame({"x": [1.0, 2.0]}, index=["p", "q"])
+    X = Views(proteins.loc[["p", "p", "q", "q"]], proteins.loc[["p", "q", "p", "q"]])
+    assert X.arrays[1].ravel().tolist() == [1.0, 2.0, 1.0, 2.0]
+
+
+def test_names_must_differ():
+    with pytest.raises(ValueError, match=r"view 'b' has several columns of the same name: \['x'\]"):
+        Views(np.zeros((2, 1)), pd.DataFrame(np.zeros((2, 3)), columns=["x", "y", "x"]))
+
+
+def test_columns_that_are_not_numbers_are_named():
+    numbers = pd.DataFrame({"i": pd.array([1, None], dtype="Int64"), "c": pd.Categorical([1, 2]), "b": [True, False]})
+    np.testing.assert_array_equal(Views(numbers).arrays[0], [[1, 1, 1], [np.nan, 2, 0]])
+    for strange in (["p", "q"], pd.Categorical(["p", "q"]), pd.date_range("2020", periods=2)):
+        with pytest.raises(ValueError, match=r"view 'a' holds values in column 's' .*OneHotEncoder"):
+            Views(numbers.assign(s=strange))
+    with pytest.raises(ValueError, match="view 'a' should hold numbers, but got datetime64"):
+        Views(np.array([["2020-01-01"]], dtype="datetime64[D]"))
+
+
+def test_names_of_views_are_strings_and_no_rows():
+    with pytest.raises(TypeError, match=r"names of views to be strings, but got \['p', 1\]"):
+        as_views({"p": np.zeros((2, 1)), 1: np.zeros((2, 1))})
+    with pytest.raises(IndexError, match="by rows only"):
+        Views(p=np.zeros((2, 1)))["p"]
 
 
 def test_reordered():

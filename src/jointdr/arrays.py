@@ -37,7 +37,10 @@ def namespace(*arrays: Array) -> Any:
         xp = array_namespace(*dense)
     except TypeError:
         kinds = ", ".join(sorted({type(X).__module__ for X in dense}))
-        raise TypeError(f"All views must be arrays of one library, but got arrays of {kinds}.") from None
+        hint = (
+            "" if all(map(is_array_api_obj, dense)) else " Give tables and lists as arrays, for example A.to_numpy()."
+        )
+        raise TypeError(f"All views must be arrays of one library, but got arrays of {kinds}.{hint}") from None
     if len(dense) < len(arrays) and is_foreign(dense[0]):
         raise TypeError(
             f"SciPy sparse views cannot be mixed with {type(dense[0]).__module__} arrays. "

@@ -76,7 +76,7 @@ class JDR(ViewsTransformer):
         `transform` multiplies the embedded coordinates by Σ to this power, so that prominent directions weigh more;
         ``"sqrt"`` is ½, as in the paper's application.
     response : {"auto", "identity", "rank", "clip", "slices", "class"} or callable, default "auto"
-        What is done to y first. ``"rank"``: normal scores (without regard to weights), for heavy tails. ``"clip"``:
+        What is done to y first. ``"rank"``: normal scores (of weighted ranks), for heavy tails. ``"clip"``:
         values beyond what a normal response would show are cut. ``"slices"``: indicators of slices of y, which also
         catch links that act on the spread of y. ``"class"``: indicators of labels. A function of y may return one or
         several numbers per row. ``"auto"`` is ``"class"`` for strings, booleans and categories, otherwise

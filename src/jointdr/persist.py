@@ -119,6 +119,8 @@ def write(path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], ar
     from jointdr import __version__
 
     path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path} cannot be written, because the folder {path.parent} does not exist.")
     plain = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
     bad = [name for name, value in plain.items() if value.dtype.hasobject]
     if bad:
@@ -156,7 +158,8 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
     except FileNotFoundError:
         raise
     except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{os.fspath(path)} is not a whole jointdr file: {error}") from error
+        reason = "it holds Python objects, which are never loaded" if "pickle" in str(error) else error
+        raise ValueError(f"{os.fspath(path)} is not a whole jointdr file: {reason}") from error
     if not isinstance(header, dict) or not isinstance(header.get("format"), int):
         raise ValueError(f"{os.fspath(path)} is not a jointdr file: its header has no format.")
     if header["format"] > FORMAT:

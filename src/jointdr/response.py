@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from scipy.special import ndtri
 from sklearn.utils.validation import column_or_1d
 
 from jointdr.arrays import Array, is_foreign, to_numpy
-from jointdr.views import SPLIT_HINT
+from jointdr.views import SPLIT_HINT, require_same_order
 
 RESPONSES = ("auto", "identity", "rank", "clip", "slices", "class")
 
@@ -36,9 +37,9 @@ class Transform:
     ----------
     kind : str
         The transform that was chosen; ``"auto"`` has become one of the others.
-    grid : (k,) array
-        What was read off the training responses: quantiles for ``"rank"``, the two bounds for ``"clip"``, the inner
-        edges for ``"slices"``, the labels for ``"class"``.
+    grid : (k,) array, or (2, k) for ``"rank"``
+        What was read off the training responses: their distinct values and the weight up to each of these for
+        ``"rank"``, the two bounds for ``"clip"``, the inner edges for ``"slices"``, the labels for ``"class"``.
     function : callable, optional
         A transform of the user's own.
     """
@@ -51,9 +52,15 @@ class Transform:
         """The transformed responses, (rows, q)."""
         if self.function is not None:
             z = np.asarray(self.function(y), dtype=float)
-            if z.shape[:1] != y.shape[:1] or z.ndim > 2 or not np.isfinite(z).all():
+            if z.shape[:1] != y.shape[:1] or z.ndim > 2:
                 raise ValueError(
                     f"response=<callable> must give one finite number (or row of numbers) per row, got shape {z.shape}."
+                )
+            if not np.isfinite(z).all():
+                row = int(np.argwhere(~np.isfinite(z))[0, 0])
+                raise ValueError(
+                    "response=<callable> must give one finite number (or row of numbers) per row, but gave NaN or "
+                    f"infinity (first at row {row}, where y is {y[row]})."
                 )
         elif self.kind == "rank":
             z = _normal_scores(y, self.grid)
@@ -84,6 +91,7 @@ def fit_transform_of(
     y : (rows,) or (rows, q) array
         Already checked by `checked`.
     weight : (rows,) array, optional
+        A weight of 2 counts as the row given twice, a weight of 0 as no row, in ranks and quantiles too.
     edges : (k,) array, optional
         Fixes the slices (inner edges), the clipping bounds (two numbers), the normal scores (quantiles) or the
         classes, instead of reading them off y.
@@ -102,9 +110,12 @@ def fit_transform_of(
     if response == "class":
         if y.ndim > 1:
             raise ValueError("response='class' needs one label per row.")
-        labels = np.unique(y) if edges is None else np.unique(np.asarray(edges))
+        labels = np.unique(y if edges is None else np.asarray(edges, dtype=str if y.dtype.kind == "U" else None))
         if len(labels) > max(50, len(y) // 4):
-            raise ValueError(f"response='class' found {len(labels)} labels in {len(y)} rows: y looks like numbers.")
+            raise ValueError(
+                f"response='class' found {len(labels)} labels in {len(y)} rows: y looks like numbers. "
+                "Give numbers as such, for example y.astype(float), and response='identity' or 'slices'."
+            )
         return Transform("class", labels)
     if response in ("rank", "clip", "slices"):
         if y.ndim > 1 and y.shape[1] > 1:
@@ -121,9 +132,11 @@ def _edges_for(kind: str, y: Array, weight: Array | None, edges: Any, n_slices: 
             raise ValueError(f"edges={edges!r} must be increasing finite numbers.")
         if kind == "clip" and len(grid) != 2:
             raise ValueError(f"edges={edges!r} must be the two bounds for response='clip'.")
-        return grid
+        return np.stack(_distribution(grid, None)) if kind == "rank" else grid
+    if weight is not None:
+        y, weight = y[weight > 0], weight[weight > 0]
     if kind == "rank":
-        return np.sort(y) if weight is None else np.sort(y[weight > 0])
+        return np.stack(_distribution(y, weight))
     if kind == "clip":
         # Median and quartiles are not moved by the tails; the bounds are where a normal response has 0.1 % beyond.
         low, middle, high = _quantiles(y, weight, [0.25, 0.5, 0.75])
@@ -136,41 +149,75 @@ def _edges_for(kind: str, y: Array, weight: Array | None, edges: Any, n_slices: 
     return np.unique(np.maximum(inner, above.min())) if above.size else np.empty(0)
 
 
+def _distribution(y: Array, weight: Array | None) -> tuple[Array, Array]:
+    """The distinct values of y in order, and the weight of all rows up to each of them; O(m log m)."""
+    values, which = np.unique(y, return_inverse=True)
+    return values, np.cumsum(np.bincount(which, weights=weight, minlength=len(values)), dtype=float)
+
+
+def _one_row(up_to: Array) -> float:
+    """The weight that counts as one row in ranks and quantiles: 1, or less where weights are small, as shares are."""
+    return float(min(1.0, up_to[-1] / len(up_to)))
+
+
 def _quantiles(y: Array, weight: Array | None, at: Any) -> Array:
+    """Quantiles that interpolate linearly, as `np.quantile` does, of rows that count as often as their weight says.
+
+    With the values laid end to end, each as long as its weight, this is the mean over a window of one row, which begins
+    at the share q of the way from the first row to the last. O(m) for each quantile.
+    """
     if weight is None:
         return np.quantile(y, at)
-    order = np.argsort(y, kind="stable")
-    share = np.cumsum(weight[order]) / weight.sum()
-    return y[order][np.minimum(np.searchsorted(share, at), len(y) - 1)]
+    values, up_to = _distribution(y, weight)
+    row = _one_row(up_to)
+    quantiles = []
+    for start in (up_to[-1] - row) * np.asarray(at):
+        first, last = np.searchsorted(up_to, start, side="right"), np.searchsorted(up_to - row, start)
+        share = np.diff(up_to[first:last] - row - start, append=0.0) / row  # of the window, by all values but the first
+        mean = values[first] + share @ (values[first + 1 : last + 1] - values[first])
+        quantiles.append(min(mean, values[last]))  # not beyond it by rounding: a slice begins at its edge
+    return np.array(quantiles)
 
 
 def _normal_scores(y: Array, grid: Array) -> Array:
     """Φ⁻¹ of the mid-rank of y among the training responses: a standard normal response, whatever its tails were."""
-    below, up_to = (np.searchsorted(grid, y, side=side) for side in ("left", "right"))
-    return ndtri((0.5 * (below + up_to) + 0.5) / (len(grid) + 1.0))
+    values, up_to = grid
+    row = _one_row(up_to)
+    weights = np.concatenate([[0.0], up_to])
+    below, not_above = (weights[np.searchsorted(values, y, side=side)] for side in ("left", "right"))
+    return ndtri((0.5 * (below + not_above) + 0.5 * row) / (up_to[-1] + row))
 
 
 def _indicators(which: Array, n: int) -> Array:
     return (which[:, None] == np.arange(n)).astype(float)
 
 
-def checked(y: Any, n_rows: int, caller: str) -> Array:
-    """The response as it was given: finite floats of shape (rows,) or (rows, q), or labels of shape (rows,)."""
+def checked(y: Any, n_rows: int, caller: str, index: Any = None) -> Array:
+    """The response as it was given: finite floats of shape (rows,) or (rows, q), or labels of shape (rows,).
+
+    A Series or DataFrame y must not have the index of the views, if that is given, in another order.
+    """
     if y is None:
         raise ValueError(
             f"{caller} requires y to be passed, but the target y is None: give the response as fit(X, y). {SPLIT_HINT}"
         )
+    require_same_order(y, index, "y")
+    is_category = str(getattr(y, "dtype", "")) == "category"
     y = np.asarray(to_numpy(y) if is_foreign(y) else y)
-    if y.dtype.kind == "O":
-        y = _numbers_or_labels(y)
+    if y.dtype.kind == "O" or is_category:
+        y = _numbers_or_labels(y, is_category)
     if y.dtype.kind not in "fiubcUS":
         raise ValueError(f"y should hold numbers or labels, but got {y.dtype}.")
     if y.dtype.kind == "c":
         raise ValueError("Complex data not supported: y should hold real numbers.")
     if y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
-    if y.ndim not in (1, 2) or (y.ndim == 2 and y.dtype.kind in "USb"):
+    if y.ndim not in (1, 2):
         raise ValueError(f"y should be a 1d array, or have one column per response; got shape {y.shape}.")
+    if y.ndim == 2 and y.dtype.kind in "US":
+        raise ValueError(f"y should be a 1d array of one label per row; got labels of shape {y.shape}.")
+    if y.ndim == 2 and y.dtype.kind == "b":  # several answers for each row: as many responses
+        y = y.astype(np.float64)
     if len(y) != n_rows:
         raise ValueError(f"y has {len(y)} entries but the views have {n_rows} rows; they must match. {SPLIT_HINT}")
     if y.dtype.kind in "USb":
@@ -199,14 +246,25 @@ def _refuse_labels(y: Array) -> Array:
     )
 
 
-def _numbers_or_labels(y: Array) -> Array:
+def _numbers_or_labels(y: Array, is_category: bool) -> Array:
+    """Python objects as booleans, strings or floats; strings and categories are labels even if they read as numbers."""
+    missing = np.array([_is_missing(v) for v in y.ravel()], dtype=bool).reshape(y.shape)
+    present = y[~missing]
+    if is_category or (present.size and all(isinstance(v, (str, bool, np.bool_)) for v in present)):
+        if missing.any():
+            row = int(np.argwhere(missing)[0, 0])
+            raise ValueError(f"Input y contains missing labels (first at row {row}): drop those rows or fill them in.")
+        return y.astype(bool if all(isinstance(v, (bool, np.bool_)) for v in present) else str)
     try:
-        return y.astype(np.float64)
+        return np.where(missing, np.nan, y).astype(np.float64)
     except (TypeError, ValueError):
-        pass
-    if all(isinstance(v, (str, bool, np.bool_)) for v in y.ravel()):
-        return y.astype(str)
-    raise ValueError(f"y should hold numbers or labels, but got values such as {y.ravel()[:1].tolist()}.")
+        strange = next(v for v in present if not isinstance(v, Real))
+        raise ValueError(f"y should hold numbers or labels, but got values such as {strange!r}.") from None
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, or what pandas has for them (its NA equals nothing and is no truth value)."""
+    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and np.isnan(value))
 
 
 class Tail(NamedTuple):

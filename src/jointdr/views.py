@@ -84,10 +84,9 @@ class Views:
         return int(self.arrays[0].shape[0])
 
     def __getitem__(self, key: Any) -> Views:
-        if isinstance(key, tuple):
-            if len(key) != 2 or key[1] is not Ellipsis:
-                raise IndexError("Views are indexed by rows only: X[rows]. The tables themselves are in X.arrays.")
-            key = key[0]
+        if isinstance(key, str) or (isinstance(key, tuple) and (len(key) != 2 or key[1] is not Ellipsis)):
+            raise IndexError("Views are indexed by rows only: X[rows]. The tables themselves are in X.arrays.")
+        key = key[0] if isinstance(key, tuple) else key
         if isinstance(key, (int, np.integer)):
             if not -len(self) <= key < len(self):
                 raise IndexError(f"row {key} is out of range for {len(self)} rows.")
@@ -123,13 +122,27 @@ class Views:
 def _require_one_order(tables: Sequence[Any]) -> None:
     """Rows belong together by position; refuse DataFrames whose indexes say that they do not."""
     frames = [X for X in tables if hasattr(X, "iloc")]
-    for X in frames[1:]:
-        one, two = frames[0].index, X.index
-        if len(one) == len(two) and not one.equals(two) and set(one) == set(two):
-            raise ValueError(
-                "The DataFrames have the same index in different orders. Rows belong together by position: "
-                "bring them into one order first, for example with B = B.loc[A.index]."
-            )
+    if any(_is_reordered(X, frames[0].index) for X in frames[1:]):
+        raise ValueError(
+            "The DataFrames have the same index in different orders. Rows belong together by position: "
+            "bring them into one order first, for example with B = B.loc[A.index]."
+        )
+
+
+def require_same_order(values: Any, index: Any, name: str) -> None:
+    """Refuse a Series (or DataFrame) that has the index of the views in another order."""
+    if index is not None and hasattr(values, "iloc") and _is_reordered(values, index):
+        raise ValueError(
+            f"{name} has the index of the views in another order. Rows belong together by position: "
+            f"bring it into their order first, for example with {name} = {name}.loc[A.index]."
+        )
+
+
+def _is_reordered(X: Any, index: Any) -> bool:
+    """Whether the same rows come in another order; an index with repeats names things that occur in several rows."""
+    if len(X.index) != len(index) or X.index.equals(index) or not (X.index.is_unique and index.is_unique):
+        return False
+    return set(X.index) == set(index)
 
 
 def default_name(k: int) -> str:
@@ -146,6 +159,8 @@ def as_views(X: Any, caller: str = "fit") -> Views:
     if isinstance(X, Views):
         return X
     if isinstance(X, Mapping):
+        if not all(isinstance(name, str) for name in X):
+            raise TypeError(f"{caller} expects names of views to be strings, but got {list(X)}.")
         return Views(**X)
     if not isinstance(X, (tuple, list)):
         raise TypeError(
@@ -156,7 +171,7 @@ def as_views(X: Any, caller: str = "fit") -> Views:
     if any(np.ndim(V) < 2 for V in X if not is_sparse(V)):
         raise ValueError(
             f"{caller} expects every view to be a table of shape (rows, features), but got shapes "
-            f"{[np.shape(V) for V in X]}. {SPLIT_HINT}"
+            f"{[np.shape(V) for V in X]}. A single row is A[i:i + 1]. {SPLIT_HINT}"
         )
     return Views(*X)
 
@@ -194,7 +209,10 @@ def column_positions(group: Any, n_columns: int, columns: Array | None, name: st
         raise ValueError(f"view {name!r}: columns must be all numbers, all names or one mask, got {group[:5]}.")
     if group and isinstance(group[0], str):
         if columns is None:
-            raise ValueError(f"view {name!r} names columns, but the input has no column names: give a DataFrame.")
+            raise ValueError(
+                f"view {name!r} names columns, but the input has no column names: give a DataFrame. "
+                "(Inside a pipeline, the steps before keep names after pipeline.set_output(transform='pandas').)"
+            )
         where = {c: i for i, c in enumerate(columns)}
         missing = [c for c in group if c not in where]
         if missing:
@@ -211,10 +229,11 @@ def column_positions(group: Any, n_columns: int, columns: Array | None, name: st
     return at.astype(int) % n_columns if n_columns else at.astype(int)
 
 
-def checked_weight(sample_weight: Any, n_rows: int, minimum: int = 2) -> Array | None:
+def checked_weight(sample_weight: Any, n_rows: int, minimum: int = 2, index: Any = None) -> Array | None:
     """Sample weights as a finite, non-negative float64 vector, positive for at least `minimum` rows, or None."""
     if sample_weight is None:
         return None
+    require_same_order(sample_weight, index, "sample_weight")
     w = np.asarray(to_numpy(sample_weight), dtype=np.float64)
     if w.ndim == 0:
         w = np.full(n_rows, float(w))
@@ -238,10 +257,13 @@ def raise_if_not_finite(X: Views) -> None:
         values = V.data if is_sparse(V) else V
         if values.dtype.kind != "f" or np.isfinite(values).all():
             continue
-        where = ""
-        if not is_sparse(V):
+        if is_sparse(V):
+            V = V.tocoo()
+            first = int(np.flatnonzero(~np.isfinite(V.data))[0])
+            row, column = V.row[first], V.col[first]
+        else:
             row, column = np.argwhere(~np.isfinite(V))[0]
-            where = f" (first at row {row}, column {int(column) if columns is None else columns[column]!r})"
+        where = f" (first at row {row}, column {int(column) if columns is None else columns[column]!r})"
         kind = "NaN" if np.isnan(values).any() else "infinity"
         raise ValueError(
             f"Input view {name!r} contains {kind}{where}. Drop those rows, or fill them in, "
@@ -264,7 +286,44 @@ def _checked_view(X: Any, name: str) -> Array:
         if 0 in X.shape:
             raise ValueError(f"view {name!r} is empty: its shape is {tuple(X.shape)}.")
         return X
-    return check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, input_name=f"view {name!r}")
+    _require_different_names(X, name)
+    try:
+        table = _as_numbers(X, name)
+    except (TypeError, ValueError):
+        _raise_if_not_numbers(X, name)
+        raise
+    if table.dtype.kind not in "biuf":
+        raise ValueError(f"view {name!r} should hold numbers, but got {table.dtype}.")
+    return table
+
+
+def _as_numbers(X: Any, name: str) -> Array:
+    X = check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, input_name=f"view {name!r}")
+    return X.astype(np.float64) if X.dtype.kind == "O" else X  # columns of categories come out as objects
+
+
+def _require_different_names(X: Any, name: str) -> None:
+    columns = _column_names(X)
+    if columns is not None and len(set(columns)) < len(columns):
+        names, counts = np.unique(columns.astype(str), return_counts=True)
+        raise ValueError(
+            f"view {name!r} has several columns of the same name: {names[counts > 1][:5].tolist()}. "
+            "Rename or drop them, or give the values alone, for example A.to_numpy()."
+        )
+
+
+def _raise_if_not_numbers(X: Any, name: str) -> None:
+    """Name the first column of a DataFrame that does not hold numbers."""
+    for column in getattr(X, "columns", ()):
+        try:
+            is_number = _as_numbers(X[[column]], name).dtype.kind in "biuf"
+        except (TypeError, ValueError):
+            is_number = False
+        if not is_number:
+            raise ValueError(
+                f"view {name!r} holds values in column {column!r} that are not numbers ({X[column].dtype}). "
+                "Encode them first, for example with sklearn.preprocessing.OneHotEncoder, or drop the column."
+            )
 
 
 def _column_names(X: Any) -> Array | None:
