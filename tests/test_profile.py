@@ -34,11 +34,16 @@ def test_permuted_responses_have_no_rank(rng):
     assert max(found) <= 1
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{}, {"normalize": "feature"}, {"normalize": "joint"}, {"normalize": None}, {"ridge": 0.1}, {"moments": "all"}]
-    + [{"response": "rank"}, {"n_folds": 3, "random_state": 5}, {"normalize": None, "moments": "all"}],
-)
+OPTIONS = [
+    *({"normalize": normalize} for normalize in ("full", "feature", "joint", None)),
+    *({"normalize": normalize, "moments": "all"} for normalize in ("full", None)),
+    {"ridge": 0.1},
+    {"response": "rank"},
+    {"n_folds": 3, "random_state": 5},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_agrees_with_jdr(small, options):
     X, y = small
     profile = rank_profile(JDR(7, n_features_to_select=None, **options), X, y, n_permutations=0)
@@ -125,7 +130,7 @@ def test_null_rank_is_a_test_of_exact_level():
     assert null_rank([9.0, 4.0], np.tile([5.0, 1.0], (19, 1))) == 1
     with pytest.raises(ValueError, match="at least 19 are needed"):
         null_rank([1.0], np.zeros((18, 1)))
-    with pytest.raises(ValueError, match="level=1.5"):
+    with pytest.raises(ValueError, match="between 0 and 1"):
         null_rank([1.0], np.zeros((18, 1)), level=1.5)
 
 

@@ -29,7 +29,18 @@ from jointdr.views import checked_weight
 if TYPE_CHECKING:
     from jointdr.estimators import JDR
 
-__all__ = ["RankProfile", "folds", "null_rank", "rank_criterion", "rank_profile", "resolved", "threshold_rank"]
+__all__ = [
+    "Fold",
+    "RankProfile",
+    "folds",
+    "null_rank",
+    "rank_criterion",
+    "rank_profile",
+    "resolved",
+    "sparsity",
+    "threshold_rank",
+    "useful_moments",
+]
 
 LEVEL = 2.0
 """A set of moments is refused if it explains less of held-out cross moments by this many standard errors."""
