@@ -149,6 +149,13 @@ def test_folds_do_not_depend_on_blocks(rng):
     assert not np.array_equal(fold_of(np.arange(100), 4, 7), fold_of(np.arange(100), 4, 8))
 
 
+def test_folds_of_another_array_library():
+    xp = pytest.importorskip("array_api_strict")
+    X, y, _ = make_bilinear(3000, (10, 8), 2, random_state=0)
+    model = JDR("auto").fit(tuple(xp.asarray(V) for V in X.arrays), y)
+    np.testing.assert_allclose(model.embeddings_[0], JDR("auto").fit(X, y).embeddings_[0], atol=1e-12)
+
+
 def test_auto_from_moments_needs_folds(data):
     A, B, y = data
     parts = [Moments.of_block((A[i::4], B[i::4]), y[i::4], blocks=("cross", "within")) for i in range(4)]

@@ -148,9 +148,9 @@ class Rows:
                 if len(at) == 0:
                     continue
                 rows = block.rows(at)
-                part = Moments.of_block(*rows, **(pilot | keep)).to_numpy()
+                part = Moments.of_block(*rows, **(pilot | keep))
                 pilot = pilot or {"center": part.centers}
-                parts[i] = parts[i] + part
+                parts[i] = parts[i] + part.to_numpy()
         return parts
 
     def accumulate(self, of_block: Callable[[Block], tuple[Array, ...]]) -> tuple[Array, ...]:
