@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import cache
 
 import numpy as np
 
@@ -34,22 +35,20 @@ SETTINGS = [  # link, true singular values, n, m, normalize
 
 def sample(link, d, n, m, seed):
     """Data, and the true singular values and embeddings."""
-    (X, y, truth), (U, V) = (s := SyntheticModel(link, n, 2 if d is None else len(d)).sample(m, seed)), s.truth
+    X, y, truth = SyntheticModel(link, n, 2 if d is None else len(d)).sample(m, seed)
     if d is None:
         return X, y, rbf_singular_values(), truth
-    A, B = X.arrays
-    noise = y - np.sum((A @ U) * (B @ V), axis=1)
-    return X, np.sum((A @ U) * d * (B @ V), axis=1) + noise, np.array(d), truth
+    products = (X.arrays[0] @ truth[0]) * (X.arrays[1] @ truth[1])
+    return X, y + products @ (np.array(d) - 1.0), np.array(d), truth
 
 
-def rbf_singular_values(m=2_000_000, known=[]):  # noqa: B006
+@cache
+def rbf_singular_values(m=2_000_000):
     """Of the population, from a sample so large, in as few features, that noise does not show; both are equal."""
-    if not known:
-        model = JDR(2)
-        for X, y in SyntheticModel("rbf", 2, 2).blocks(m, 100_000):
-            model.partial_fit(X, y)
-        known.append(np.full(2, np.mean(model.singular_values_)))
-    return known[0]
+    model = JDR(2)
+    for X, y in SyntheticModel("rbf", 2, 2).blocks(m, 100_000):
+        model.partial_fit(X, y)
+    return np.full(2, np.mean(model.singular_values_))
 
 
 def percentile_intervals(X, y, r, normalize, seed, n=200, n_blocks=100):

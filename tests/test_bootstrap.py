@@ -186,6 +186,14 @@ def test_collinear_and_constant_features():
     np.testing.assert_allclose(found.angles[1].replicates, expected.angles[1].replicates, rtol=1e-6)
 
 
+def test_units_do_not_matter(data, rng):
+    A, B, y = data
+    scales = 10.0 ** rng.uniform(-9, 9, A.shape[1])
+    one, two = (bootstrap(JDR(2), (V, B), y, n=10, random_state=0) for V in (A, A * scales))
+    np.testing.assert_allclose(one.intervals, two.intervals, rtol=1e-6)
+    np.testing.assert_allclose(one.angles[1].replicates, two.angles[1].replicates, rtol=1e-6)
+
+
 def test_same_seed_same_result(data):
     A, B, y = data
     one, two, other = (bootstrap(JDR(2), (A, B), y, n=10, random_state=s).intervals for s in (0, 0, 1))

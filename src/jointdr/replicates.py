@@ -299,5 +299,6 @@ def _dual(m: Whitener) -> Array | None:
     if m.matrix is None:
         return None
     if m.is_full:
-        return np.linalg.pinv(m.matrix).T
+        D = m.deviations[:, None]
+        return D * np.linalg.pinv(D * m.matrix).T  # whatever the units
     return np.diag(np.divide(1.0, m.matrix, out=np.zeros_like(m.matrix), where=m.matrix > 0))
