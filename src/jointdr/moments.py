@@ -260,6 +260,26 @@ class Moments:
     def __radd__(self, other: object) -> Moments:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # sum() starts at 0
 
+    def scaled(self, factor: float) -> Moments:
+        """The moments as if every row had been seen `factor` times: ``m.scaled(2)`` is ``m + m``.
+
+        Every sum is multiplied, Σw² among them, so that the effective number of rows (Σw)²/Σw² is too. `n_samples` is
+        rounded to a whole number of rows; `factor` need not be whole, but not negative.
+        """
+        if not 0 <= factor < np.inf:
+            raise ValueError(f"factor={factor!r} must be a number >= 0: it says how often every row counts.")
+
+        def times(v: Any) -> Any:
+            if isinstance(v, tuple):
+                return tuple(times(p) for p in v)
+            if isinstance(v, Mapping):
+                return MappingProxyType({key: times(p) for key, p in v.items()})
+            return None if v is None else v * factor
+
+        kept = ("n_samples", "keep", "eps", "centers", "y_center")
+        sums = {f.name: times(getattr(self, f.name)) for f in fields(self) if f.name not in kept}
+        return replace(self, n_samples=round(self.n_samples * factor), **sums)
+
     def relabelled(self, y_center: Array) -> Moments:
         """The moments of the same rows if y had been measured from another origin: only its centre moves."""
         xp = namespace(*self.centers)

@@ -68,6 +68,20 @@ def test_merge_is_commutative(p, q):
 
 
 @settings(max_examples=30, deadline=None)
+@given(blocks(), blocks())
+def test_scaling_is_counting_rows_several_times(p, q):
+    p, q = moments(p), moments(q)
+    assert_same(p.scaled(2), p + p)
+    assert_same(p.scaled(3), p + p + p)
+    assert_same(p.scaled(1), p)
+    assert_same(p.scaled(0) + q, q)
+    assert_same((p + q).scaled(2), p.scaled(2) + q.scaled(2))
+    for factor in (-1.0, np.inf, np.nan):
+        with pytest.raises(ValueError, match="factor="):
+            p.scaled(factor)
+
+
+@settings(max_examples=30, deadline=None)
 @given(blocks())
 def test_zero_is_neutral(p):
     p = moments(p)
