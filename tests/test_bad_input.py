@@ -51,8 +51,7 @@ BAD_FITS = {
     "mixed y": (lambda A, B, y: ((A, B), np.array([1.0, "x", None] * 10, dtype=object)), "numbers or labels"),
     "y missing": (lambda A, B, y: ((A, B), None), "requires y to be passed"),
     "deep y": (lambda A, B, y: ((A, B), y[:, None, None]), "y should be a 1d array"),
-    "one view": (lambda A, B, y: ((A,), y), "two views, but got 1"),
-    "three views": (lambda A, B, y: ((A, B, B), y), "two views, but got 3"),
+    "one view": (lambda A, B, y: ((A,), y), "at least 2 views, but got 1"),
     "flat view": (lambda A, B, y: ((A[:, 0], B), y), "table of shape"),
     "single row": (lambda A, B, y: ((A[0], B[0]), y[:1]), r"A\[i:i \+ 1\]"),
 }
@@ -102,8 +101,8 @@ def test_weights(good, weight, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda A, B: (A, B, B), "two views, but got 3"),
-        (lambda A, B: (A,), "two views, but got 1"),
+        (lambda A, B: (A, B, B), "fitted with 2 views, but got 3"),
+        (lambda A, B: (A,), "fitted with 2 views, but got 1"),
         (lambda A, B: (A[:, :2], B), r"fitted with \(4, 3\) features per view, but got \(2, 3\)"),
         (lambda A, B: (B, A), "features per view"),
         (lambda A, B: A, "expects a tuple of views"),

@@ -68,7 +68,7 @@ def test_scale(data):
     A, B, y = data
     plain = JDR(2).fit((A, B), y)
     Z = plain.transform((A, B))
-    for scale, exponent in (("sqrt", 0.5), (0.25, 0.25), (1, 1.0)):
+    for scale, exponent in (("sqrt", 0.5), (0.25, 0.25), (1, 1.0), (np.float32(0.5), 0.5)):
         scaled = JDR(2, scale=scale).fit((A, B), y).transform((A, B))
         np.testing.assert_allclose(scaled[1], Z[1] * plain.singular_values_**exponent)
     with pytest.raises(ValueError, match="scale="):
@@ -354,3 +354,18 @@ def test_sparse_float32_stays_float32(data):
     A, B, y = data
     views = tuple(sparse.csr_array(V.astype(np.float32)) for V in (A, B))
     assert JDR(2).fit(views, y).transform(views)[0].dtype == np.float32
+
+
+def test_y_in_another_order_than_the_views_is_refused(data):
+    A, B, y = data
+    frames = (pd.DataFrame(A), pd.DataFrame(B))
+    turned = pd.Series(y)[::-1]
+    with pytest.raises(ValueError, match=r"y.loc\[A.index\]"):
+        JDR(2).fit(frames, turned)
+    with pytest.raises(ValueError, match=r"y.loc\[A.index\]"):
+        JDR(2).partial_fit(frames, turned)
+    model = JDR(2).fit(frames, turned.loc[frames[0].index])
+    with pytest.raises(ValueError, match=r"y.loc\[A.index\]"):
+        model.score(frames, turned)
+    with pytest.raises(ValueError, match=r"sample_weight.loc\[A.index\]"):
+        JDR(2).fit(frames, y, sample_weight=pd.Series(np.abs(y))[::-1])

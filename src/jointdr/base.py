@@ -6,6 +6,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -34,6 +35,9 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     (moments → `Embedding`) and `_responses`. The embedding is solved for when it is first read, so that `partial_fit`
     costs one merge.
     """
+
+    fewest_views = 1
+    """How many views a method needs at least."""
 
     views: Any
     scale: Any
@@ -87,8 +91,8 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 "start anew with partial_fit on sklearn.base.clone(model)."
             )
         views = self._validated(X, reset=not started, minimum_rows=1)
-        y = checked(y, len(views), type(self).__name__)
-        w = checked_weight(sample_weight, len(views), minimum=0)
+        y = checked(y, len(views), type(self).__name__, views.index)
+        w = checked_weight(sample_weight, len(views), minimum=0, index=views.index)
         Y = self._responses(y, w, reset=not started, streaming=True)
         with np.errstate(all="ignore"):
             parts = self._fold(Rows(views.arrays, Y, w), self.moments_.n_samples if started else 0)
@@ -222,8 +226,8 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """
         embedding = self._solved()
         views = self._validated(X, reset=False, minimum_rows=1)
-        y = checked(y, len(views), type(self).__name__)
-        w = checked_weight(sample_weight, len(views), minimum=1)
+        y = checked(y, len(views), type(self).__name__, views.index)
+        w = checked_weight(sample_weight, len(views), minimum=1, index=views.index)
         Y = self._responses(y, w, reset=False, streaming=False)
         with np.errstate(all="ignore"):
             value = embedding.criterion(views.arrays, Y, w)
@@ -290,9 +294,11 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 reset=reset,
             )
             views = split_columns(X, self.views, getattr(self, "feature_names_in_", None), index)
-        if reset or len(views.arrays) != 2:
+        if reset:
             self._remember(views)
             return views
+        if len(views.arrays) != len(self.view_names_):
+            raise ValueError(f"{name} was fitted with {len(self.view_names_)} views, but got {len(views.arrays)}.")
         defaults = tuple(default_name(k) for k in range(len(views.names)))
         if views.names != self.view_names_ and defaults not in (views.names, self.view_names_):
             if set(views.names) != set(self.view_names_):
@@ -308,8 +314,10 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         return views
 
     def _remember(self, views: Views) -> None:
-        if len(views.arrays) != 2:
-            raise ValueError(f"{type(self).__name__} embeds two views, but got {len(views.arrays)}.")
+        if len(views.arrays) < self.fewest_views:
+            raise ValueError(
+                f"{type(self).__name__} needs at least {self.fewest_views} views, but got {len(views.arrays)}."
+            )
         self.view_names_ = views.names
         self.n_features_per_view_ = views.n_features
         self._feature_names = views.feature_names
@@ -329,7 +337,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             return 0.0
         if self.scale == "sqrt":
             return 0.5
-        if isinstance(self.scale, (int, float)) and not isinstance(self.scale, bool) and np.isfinite(self.scale):
+        if isinstance(self.scale, Real) and not isinstance(self.scale, bool) and np.isfinite(float(self.scale)):
             return float(self.scale)
         raise ValueError(f"scale={self.scale!r} is not understood; give None, 'sqrt' or the exponent of Σ as a number.")
 

@@ -111,8 +111,12 @@ class JDR(ViewsTransformer):
         What is subtracted from each view.
     support_ : tuple of (n_k,) boolean arrays
         The features that take part: all that vary, or the selected ones.
-    n_components_ : int
-        r.
+    n_components_ : int, or tuple of ints
+        r, or one number per view where they differ.
+    view_names_ : tuple of str
+        The names of the views: those of a `Views`, a dict or ``views``, otherwise a, b, c, ...
+    n_features_per_view_ : tuple of ints
+        n₁ and n₂; ``n_features_in_`` is their sum, or the columns of the one matrix.
     moments_ : Moments
         What the fit was computed from. Kept by `partial_fit` and `fit_moments`, and by `fit` with the exact solver
         while it is smaller than 100 MB.
@@ -145,6 +149,8 @@ class JDR(ViewsTransformer):
     >>> bool(nsee(truth, model.embeddings_) < 0.15)
     True
     """
+
+    fewest_views = 2
 
     def __init__(
         self,
@@ -204,8 +210,8 @@ class JDR(ViewsTransformer):
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any) -> Self:
         views = self._validated(X, reset=True, minimum_rows=2)
-        y = checked(y, len(views), "JDR")
-        w = checked_weight(sample_weight, len(views))
+        y = checked(y, len(views), "JDR", views.index)
+        w = checked_weight(sample_weight, len(views), index=views.index)
         for name in ("moments_", "_parts", "_embedding", "link_"):
             self.__dict__.pop(name, None)
         Y = self._responses(y, w, reset=True, streaming=False)
@@ -297,7 +303,7 @@ class JDR(ViewsTransformer):
         if reset:
             self.response_ = fit_transform_of(self.response, y, weight, self.edges, self.n_slices)
             if self.response_.kind == "identity" and y.ndim == 1 and not streaming:
-                warn_if_heavy(y)
+                warn_if_heavy(y if weight is None else y[weight > 0])
         return self.response_(y)
 
     def _fold(self, rows: Rows, first_row: int) -> list[Moments]:
