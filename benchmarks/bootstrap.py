@@ -14,7 +14,8 @@ from functools import cache
 
 import numpy as np
 
-from jointdr import JDR, bootstrap
+from jointdr import JDR
+from jointdr.bootstrap import bootstrap
 from jointdr.datasets import SyntheticModel
 from jointdr.engines.local import Rows
 from jointdr.metrics import subspace_error

@@ -11,7 +11,8 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from jointdr import JDR, KernelRegression, Moments, Views, bootstrap
+from jointdr import JDR, KernelRegression, Moments, Views
+from jointdr.bootstrap import bootstrap
 from jointdr.datasets import make_bilinear, make_rbf
 from jointdr.engines.local import Rows
 from jointdr.metrics import subspace_error

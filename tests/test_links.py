@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jointdr import links
-from jointdr.links import Link, basis_of, fit_bilinear, fit_learned, normal_equations
+from jointdr.links import Link, RidgePath, basis_of, fit_bilinear, fit_learned, normal_equations, refitted
 
 
 @pytest.mark.parametrize("products", ["cross", "all"])
@@ -54,9 +54,9 @@ def test_a_learned_link_follows_any_smooth_response(rng):
     assert error < 0.03 * truth.var()
     quadratic = fit_bilinear(Z, Y, np.ones(6000), "all")
     assert np.mean((quadratic.predict(Z) - truth) ** 2) > 0.2 * truth.var()
-    again, same = fit_learned(Z, Y, np.ones(6000), like=link, penalty=penalty)
-    assert same == penalty
-    assert again.basis is link.basis
+    assert refitted(link, penalty, Z, Y, np.ones(6000)).basis is link.basis
+    validated, _ = fit_learned(Z, Y, np.ones(6000))
+    assert np.mean((validated.predict(Z) - truth) ** 2) < 0.03 * truth.var()
 
 
 def test_where_there_is_nothing_to_learn_the_fourier_part_is_switched_off(rng):
@@ -93,3 +93,22 @@ def test_the_residual_comes_from_the_normal_equations(rng):
     theta = rng.standard_normal((basis.width, 2))
     expected = weight @ np.sum((Y - basis.features(Z) @ theta) ** 2, axis=1)
     assert normal.residual(theta) == pytest.approx(expected)
+
+
+def test_the_path_minimizes_the_penalized_error(rng):
+    Z, Y, weight = rng.standard_normal((200, 3)), rng.standard_normal((200, 2)), rng.uniform(0, 2, 200)
+    basis = basis_of(Z, weight, (1, 2), "all", 30)
+    normal = normal_equations(basis, Z, Y, weight)
+    path, penalty = RidgePath(normal, basis.n_products), 0.01
+    ridge = np.zeros(basis.width)
+    ridge[basis.n_products :] = penalty * weight.sum()
+    theta = path.coefficients(penalty)
+    np.testing.assert_allclose(theta, np.linalg.solve(normal.G + np.diag(ridge), normal.g), atol=1e-6)
+    freedom = np.trace(np.linalg.solve(normal.G + np.diag(ridge), normal.G))
+    expected = normal.residual(theta) / (1 - freedom / 200) ** 2
+    assert path.cross_validation(penalty, 200) == pytest.approx(expected, rel=1e-6)
+
+
+def test_few_rows_have_a_link_too(rng):
+    Z, Y = [rng.standard_normal((6, 2)), rng.standard_normal((6, 2))], rng.standard_normal((6, 1))
+    assert np.isfinite(fit_learned(Z, Y, np.ones(6))[0].predict(Z)).all()

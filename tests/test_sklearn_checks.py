@@ -7,7 +7,7 @@ import warnings
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from jointdr import JDR, KernelRegression
+from jointdr import JDR, JDRRegressor, KernelRegression
 
 VIEWS = [slice(0, 1), slice(1, None)]
 INSTANCES = [
@@ -15,6 +15,9 @@ INSTANCES = [
     JDR(n_components=1, views=VIEWS, normalize="joint"),
     JDR(n_components=1, views=VIEWS, n_features_to_select=1),
     KernelRegression(),
+    JDRRegressor(JDR(n_components=1, views=VIEWS)),
+    JDRRegressor(JDR(n_components=1, views=VIEWS), head="kernel"),
+    JDRRegressor(JDR(n_components=1, views=VIEWS), head="bilinear"),
 ]
 
 

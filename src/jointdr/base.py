@@ -205,13 +205,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         -------
         tuple of (m, r) arrays, one per view; in the one-matrix form one (m, 2r) array [Z_a | Z_b]
         """
-        embedding = self._solved()
-        views = self._validated(X, reset=False, minimum_rows=1)
-        with np.errstate(all="ignore"):
-            parts = embedding.transform(views.arrays, self._exponent())
-        if not all(np.isfinite(to_numpy(namespace(Z).sum(Z))) for Z in parts):
-            raise_if_not_finite(views)
-        return self._in_container(parts, views.index)
+        return self._in_container(*self._embedded(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The held-out proxy criterion: how well the fitted proxy predicts that of other rows.
@@ -331,6 +325,16 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             return
         raise_if_not_finite(views)
         raise ValueError(OVERFLOW)
+
+    def _embedded(self, X: Any) -> tuple[tuple[Array, ...], Any]:
+        """The embedded views as plain arrays, and the index of the rows where X has one."""
+        embedding = self._solved()
+        views = self._validated(X, reset=False, minimum_rows=1)
+        with np.errstate(all="ignore"):
+            parts = embedding.transform(views.arrays, self._exponent())
+        if not all(np.isfinite(to_numpy(namespace(Z).sum(Z))) for Z in parts):
+            raise_if_not_finite(views)
+        return parts, views.index
 
     def _exponent(self) -> float:
         if self.scale is None:

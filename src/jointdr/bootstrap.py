@@ -87,7 +87,8 @@ def bootstrap(
 
     Examples
     --------
-    >>> from jointdr import JDR, bootstrap
+    >>> from jointdr import JDR
+    >>> from jointdr.bootstrap import bootstrap
     >>> from jointdr.datasets import make_bilinear
     >>> X, y, truth = make_bilinear(5000, n_features=(20, 30), n_components=2, random_state=0)
     >>> sure = bootstrap(JDR(n_components=2), X, y, random_state=0)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jointdr import proxy, selection
+from jointdr import proxy, selection, tensor
 from jointdr.arrays import Array
 from jointdr.embedding import Embedding, signs_of
 from jointdr.engines.local import Rows
@@ -22,7 +22,8 @@ class Options:
     """The choices that JDR leaves to the user, already checked.
 
     `ranks` has one number of directions per view; `extra` names the moments beside the cross ones, of ``"within"`` and
-    ``"means"``, whose directions count too.
+    ``"means"``, whose directions count too. With three and more views it names all that count: ``"tensor"``, the
+    proxy tensor, and ``"pairs"``, the cross moments of two views each, as well.
     """
 
     ranks: tuple[int, ...]
@@ -41,6 +42,11 @@ class Options:
     def centred(self) -> bool:
         """Whether means are taken off."""
         return self.normalize is not None
+
+    @property
+    def centres_response(self) -> bool:
+        """Whether the mean of y is taken off. Within-view moments hold µ_y Σ_a otherwise, so with them it always is."""
+        return self.centred or bool(self.extra & {"within", "means"})
 
     @property
     def is_plain(self) -> bool:
@@ -66,16 +72,18 @@ def moments_needed(options: Options, mergeable: bool = True) -> dict[str, Any]:
     can always be.)
     """
     blocks: tuple[str, ...] = () if options.solver != "exact" else ("cross",)
-    if blocks and (options.normalize == "joint" or "within" in options.extra):
+    if "tensor" in options.extra or "pairs" in options.extra:
+        blocks = ("cross", "within") if "pairs" in options.extra else ("means",)
+    elif blocks and (options.normalize == "joint" or "within" in options.extra):
         blocks = ("cross", "within")
     keep: dict[str, Any] = {
         "blocks": blocks,
         "covariance": "full" if "within" in blocks else covariance_needed(options.normalize),
-        "cross_covariance": bool(blocks) and (mergeable or options.normalize == "joint"),
+        "cross_covariance": "cross" in blocks and (mergeable or options.normalize == "joint"),
     }
     if options.centred:
         return keep
-    if options.extra:  # y is centred after all, see `placed`
+    if options.centres_response:
         return {**keep, "center": 0}
     return {**keep, "center": 0, "y_center": 0.0, "cross_covariance": False}
 
@@ -99,9 +107,11 @@ def jdr(moments: Moments, options: Options) -> Embedding:
         M = proxy.unitless(X, maps)
         chosen = selection.select([(slice(0, M.shape[1]), M)], *options.n_features_to_select)
         return _of_selection(chosen, maps, options, moments.y_center, lambda at: moments.select(at))
-    _require_rank(maps, options)
+    require_rank(maps, options)
     if not options.is_plain or len(X) > 1:
         factors = [left_vectors(unfolding(blocks, k, options.extra), r) for k, r in enumerate(options.ranks)]
+        if options.n_hooi:
+            factors = tensor.hooi(X, [U for U, _ in factors], options.n_hooi)
         return _embedding(factors, X, maps, moments.y_center, options, blocks.probes)
     r = options.ranks[0]
     if options.solver == "exact":
@@ -115,8 +125,7 @@ def placed(moments: Moments, options: Options) -> Moments:
     """The moments about the point that the normalization centres at."""
     if options.normalize is not None:
         return moments.central()
-    # Within-view moments hold µ_y Σ_a unless y is centred, so with them y always is.
-    return moments.about(0, y_center=moments.y_mean if options.extra else 0.0)
+    return moments.about(0, y_center=moments.y_mean if options.centres_response else 0.0)
 
 
 def normalized(
@@ -135,7 +144,11 @@ def unfolding(blocks: proxy.Blocks, k: int, extra: frozenset[str] = frozenset())
     their columns in the span of U.
     """
     others = [j for j in range(len(blocks.means)) if j != k]
-    columns = [T for j in others for T in blocks.pair(k, j)]
+    columns = []
+    if len(others) == 1 or "pairs" in extra:
+        columns += [T for j in others for T in blocks.pair(k, j)]
+    if "tensor" in extra and blocks.unfoldings is not None:
+        columns.append(blocks.unfoldings[k])
     if "within" in extra:
         columns += list(blocks.pair(k, k))
     if "means" in extra:
@@ -165,7 +178,7 @@ def jdr_from_rows(rows: Rows, moments: Moments, options: Options) -> Embedding:
         chosen = selection.select(X.unitless_columns(), *options.n_features_to_select)
         exact = moments_needed(replace(options, solver="exact"), mergeable=False)
         return _of_selection(chosen, maps, options, y_mean, lambda at: rows.select(at).fold(**exact))
-    _require_rank(maps, options)
+    require_rank(maps, options)
     U, s, V = sketched_svd(X, options.ranks[0], options.solver, options.n_iter, options.generator())
     return _embedding([(U, s), (V, s)], None, maps, y_mean, options)
 
@@ -219,13 +232,14 @@ def _of_selection(
             Whitener(m.mean[i], None if m.matrix is None else m.matrix[i], m.deviations[i])
             for m, i in zip(maps, at, strict=True)
         ]
-        _require_rank(maps_at, options)
+        require_rank(maps_at, options)
         U, s, V = svd(chosen.matrix, options.ranks[0])
         part = _embedding([(U, s), (V, s)], None, maps_at, y_mean, options)
     return part.expanded(at, tuple(m.mean for m in maps))
 
 
-def _require_rank(maps: Sequence[Whitener], options: Options) -> None:
+def require_rank(maps: Sequence[Whitener], options: Options) -> None:
+    """Raise if a view varies in fewer directions than are asked for."""
     for m, name, r in zip(maps, options.names, options.ranks, strict=True):
         if m.rank < r:
             raise ValueError(

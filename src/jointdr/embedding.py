@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,6 +44,8 @@ class Embedding:
         Whether y was centred before the proxy was taken.
     probes : tuple of (Σ n_k, r_k) arrays or None
         For ``normalize="joint"``: the maps of the joined views that read the proxy off other data.
+    pairs : mapping of (j, k) to (q, r_j, r_k) arrays, or None
+        With three and more views and ``moments="all"``: the cross moments of two views each between the directions.
     """
 
     bases: tuple[Array, ...]
@@ -54,6 +56,7 @@ class Embedding:
     support: tuple[Array, ...]
     centred: bool = True
     probes: tuple[Array, ...] | None = None
+    pairs: Mapping[tuple[int, int], Array] | None = None
 
     def transform(self, views: Sequence[Array], exponent: float = 0.0) -> tuple[Array, ...]:
         """Uᵀ(a − µ) of every row of every view, times Σ^exponent; O(m n r)."""
@@ -77,10 +80,14 @@ class Embedding:
             raise ValueError("y is constant, so there is nothing to score.")
         letters = "abcdefghij"[: len(Z)]
         prediction = np.einsum(f"q{letters},{','.join('m' + c for c in letters)}->mq", self.core, *Z, optimize=True)
+        squares = float(np.sum(self.core**2))
+        for (j, k), X in (self.pairs or {}).items():
+            prediction = prediction + np.einsum("qab,ma,mb->mq", X, Z[j], Z[k], optimize=True)
+            squares += float(np.sum(X**2))
         product = np.average((Y - self.y_mean) * prediction, axis=0, weights=weight).sum()
         if not self.centred:
             variance = variance * np.prod([_mean_square(X, weight) for X in views])
-        return float((2 * product - np.sum(self.core**2)) / variance)
+        return float((2 * product - squares) / variance)
 
     def select(self, at: Sequence[Array]) -> Embedding:
         """The embedding of the features of these numbers."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import Any, Self
 
@@ -14,15 +15,22 @@ from jointdr.directions import Options, jdr, jdr_from_rows, moments_needed
 from jointdr.embedding import Embedding
 from jointdr.engines.local import Rows, fold_of
 from jointdr.moments import Moments
+from jointdr.multiview import jdr_of_views
 from jointdr.normalize import whiteners
 from jointdr.rank import folds, resolved
 from jointdr.refine import refined
 from jointdr.response import checked, fit_transform_of, warn_if_heavy
 from jointdr.settings import options_of
-from jointdr.views import checked_weight
+from jointdr.views import Views, checked_weight
 
 EXTENDABLE_PRODUCTS = 1e9
 """`fit` also computes what lets `partial_fit` continue (C_ab) while m·n₁·n₂ is at most this: a few milliseconds."""
+
+
+MANY_VIEWS = (
+    "partial_fit and fit_moments are for two views: the proxy tensor of three and more needs the means before it is "
+    "summed up, so the data is read twice. Use fit, on data that can be read again."
+)
 
 
 class NoSignalWarning(UserWarning):
@@ -217,6 +225,8 @@ class JDR(ViewsTransformer):
         Y = self._responses(y, w, reset=True, streaming=False)
         rows = Rows(views.arrays, Y, w)
         options, auto = self._options(views.n_features, Y.shape[1])
+        if len(views.arrays) > 2:
+            return self._fitted_tensor(views, rows, options, auto)
         with np.errstate(all="ignore"):
             if auto or self.refine:
                 parts = self._fold(rows, 0)
@@ -237,6 +247,28 @@ class JDR(ViewsTransformer):
                 _warn_no_signal()
             self._note(options)
             self._embedding = jdr_from_rows(rows, parts[0], options)
+        return self
+
+    def _fitted_tensor(self, views: Views, rows: Rows, options: Options, auto: frozenset[str]) -> Self:
+        """Three and more views: one read for means and covariances, then the proxy tensor."""
+        seed = self._fold_seed()
+        with np.errstate(all="ignore"):
+            keep = moments_needed(options)
+            parts = rows.fold_parts(int(self.n_folds) if auto or self.refine else 1, 0, seed, **keep)
+            self._require_finite(parts, views)
+            if not (sum(parts[1:], parts[0]).y_variances > 0).any():
+                _warn_no_signal()
+            options, self._embedding = jdr_of_views(rows, parts, options, auto, seed)
+            self._note(options)
+            if self.refine:
+                fold = fold_of(np.arange(len(rows)), len(parts), seed)
+
+                def without(i: int) -> Embedding:
+                    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+                    rest = Rows(rows.views, rows.y, np.where(fold == i, 0.0, weight))
+                    return jdr_of_views(rest, [_without(parts, i)], options, frozenset())[1]
+
+                self._embedding = self._refined(rows, parts, options, self._embedding, without)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: D102
@@ -264,19 +296,24 @@ class JDR(ViewsTransformer):
 
     def _refine(self, rows: Rows, parts: list[Moments], options: Options) -> None:
         """Improve the embedding by least squares, with folds held out to decide whether that helps."""
-        whole = sum(parts[1:], parts[0])
         embedding, at = self._embedding, None
         if options.n_features_to_select is not None:  # what was not selected plays no part from here on
             at = [np.flatnonzero(mask) for mask in embedding.support]
-            rows, whole, parts = rows.select(at), whole.select(at), [part.select(at) for part in parts]
-            embedding = embedding.select(at)
+            rows, parts, embedding = rows.select(at), [part.select(at) for part in parts], embedding.select(at)
         inner = options.of_features(at)
-        maps = whiteners(whole, inner.normalize, inner.ridge, inner.names, inner.features)
+        embedding = self._refined(rows, parts, inner, embedding, lambda i: jdr(_without(parts, i), inner))
+        if self.n_sweeps_:
+            self._embedding = embedding if at is None else embedding.expanded(at, self._embedding.means)
 
-        def without(i: int) -> Embedding:
-            rest = [part for j, part in enumerate(parts) if j != i]
-            return jdr(sum(rest[1:], rest[0]), inner)
-
+    def _refined(
+        self,
+        rows: Rows,
+        parts: list[Moments],
+        options: Options,
+        embedding: Embedding,
+        without: Callable[[int], Embedding],
+    ) -> Embedding:
+        maps = whiteners(sum(parts[1:], parts[0]), options.normalize, options.ridge, options.names, options.features)
         embedding, self.n_sweeps_, self.link_ = refined(
             rows,
             maps,
@@ -288,8 +325,7 @@ class JDR(ViewsTransformer):
             "all" if self.moments == "all" else "cross",
             self._fold_seed(),
         )
-        if self.n_sweeps_:
-            self._embedding = embedding if at is None else embedding.expanded(at, self._embedding.means)
+        return embedding
 
     def _responses(self, y: Array, weight: Array | None, reset: bool, streaming: bool) -> Array:
         if streaming and self.edges is None:
@@ -307,6 +343,8 @@ class JDR(ViewsTransformer):
         return self.response_(y)
 
     def _fold(self, rows: Rows, first_row: int) -> list[Moments]:
+        if len(rows.views) > 2:
+            raise ValueError(MANY_VIEWS)
         options, auto = self._options(tuple(X.shape[1] for X in rows.views), rows.y.shape[1], exact=True)
         keep = moments_needed(options)
         if not auto and not self.refine:
@@ -319,6 +357,8 @@ class JDR(ViewsTransformer):
     def _solution(self, parts: list[Moments]) -> tuple[Options, Embedding]:
         """The embedding, and the options with everything decided that was left to the data."""
         whole = sum(parts[1:], parts[0])
+        if whole.n_views > 2:
+            raise ValueError(MANY_VIEWS)
         options, auto = self._options(whole.n_features, whole.n_responses, exact=self.solver == "auto")
         if not (whole.y_variances > 0).any():
             _warn_no_signal()
@@ -335,11 +375,18 @@ class JDR(ViewsTransformer):
 
     def _note(self, options: Options) -> None:
         self.solver_: str = options.solver
-        self.moments_used_: tuple[str, ...] = ("cross", *sorted(options.extra))
+        cross = () if options.extra & {"tensor", "pairs"} else ("cross",)
+        self.moments_used_: tuple[str, ...] = (*cross, *sorted(options.extra))
         self.n_sweeps_ = 0
 
     def _fold_seed(self) -> int:
         return int(self.random_state) if isinstance(self.random_state, Integral) else 0
+
+
+def _without(parts: Sequence[Moments], i: int) -> Moments:
+    """The moments of all parts but one."""
+    rest = [part for j, part in enumerate(parts) if j != i]
+    return sum(rest[1:], rest[0])
 
 
 def _warn_no_signal() -> None:

@@ -138,15 +138,39 @@ class Normal:
     yy: float
     weight: float
 
-    def coefficients(self, n_products: int, penalty: float) -> Array:
-        """θ that minimizes the squared error plus a ridge on the Fourier part, O(width³)."""
-        ridge = np.full(len(self.G), penalty * self.weight)
-        ridge[:n_products] = JITTER * np.diag(self.G)[:n_products]
-        return np.linalg.solve(self.G + np.diag(ridge + np.finfo(float).tiny), self.g)
-
     def residual(self, theta: Array) -> float:
         """The squared error of coefficients θ on these rows."""
         return self.yy - 2 * float(np.sum(theta * self.g)) + float(np.sum(theta * (self.G @ theta)))
+
+
+class RidgePath:
+    """The minimizers of the squared error plus a ridge on the Fourier part, for every penalty, O(width³) together.
+
+    The products, which are not penalized, are eliminated first; what remains is diagonal in its eigenvectors.
+    """
+
+    def __init__(self, normal: Normal, n_products: int) -> None:
+        p = n_products
+        self.normal, self.n_products = normal, p
+        head = normal.G[:p, :p] + np.diag(JITTER * np.diag(normal.G)[:p] + np.finfo(float).tiny)
+        solved = np.linalg.solve(head, np.hstack([normal.g[:p], normal.G[:p, p:]]))
+        self.products, self.shared = solved[:, : normal.g.shape[1]], solved[:, normal.g.shape[1] :]
+        values, self.E = np.linalg.eigh(normal.G[p:, p:] - normal.G[p:, :p] @ self.shared)
+        self.values = np.clip(values, 0, None)
+        self.rotated = self.E.T @ (normal.g[p:] - normal.G[p:, :p] @ self.products)
+
+    def coefficients(self, penalty: float) -> Array:
+        """θ, (width, q)."""
+        ridge = penalty * self.normal.weight + np.finfo(float).tiny
+        theta = self.E @ (self.rotated / (self.values + ridge)[:, None])
+        return np.concatenate([self.products - self.shared @ theta, theta])
+
+    def cross_validation(self, penalty: float, n_rows: float) -> float:
+        """Generalized cross-validation (Golub, Heath and Wahba 1979): the error expected on rows like these."""
+        ridge = penalty * self.normal.weight + np.finfo(float).tiny
+        freedom = self.n_products + float(np.sum(self.values / (self.values + ridge)))
+        left = 1.0 - freedom / n_rows
+        return self.normal.residual(self.coefficients(penalty)) / left**2 if left > 0 else np.inf
 
 
 def joined(Z: Array | Sequence[Array]) -> Array:
@@ -203,7 +227,7 @@ def fit_bilinear(Z: Sequence[Array], Y: Array, weight: Array, products: Products
     ranks = [z.shape[1] for z in Z]
     Z = joined(Z)
     basis = basis_of(Z, weight, ranks, products)
-    theta = normal_equations(basis, Z, Y, weight).coefficients(basis.n_products, 0.0)
+    theta = RidgePath(normal_equations(basis, Z, Y, weight), basis.n_products).coefficients(0.0)
     return Link("bilinear", basis, theta)
 
 
@@ -213,12 +237,10 @@ def fit_learned(
     weight: Array,
     *,
     held_out: Array | None = None,
-    like: Link | None = None,
-    penalty: float = 0.0,
     lengths: Sequence[float] = LENGTH_SCALES,
     seed: int = 0,
 ) -> tuple[Link, float]:
-    """Ridge regression on products and random Fourier features of the coordinates.
+    """Ridge regression on products and random Fourier features of the coordinates, with the penalty left to the data.
 
     Parameters
     ----------
@@ -226,10 +248,10 @@ def fit_learned(
     Y : (m, q) array
     weight : (m,) array
     held_out : (m,) boolean array, optional
-        Rows on which the penalty and the length are chosen, not to be fitted.
-    like : Link, optional
-        Without `held_out`: a link with the frequencies to use, and `penalty` its penalty.
+        Rows on which the penalty and the length are chosen, not to be fitted. Without them generalized
+        cross-validation chooses.
     lengths : sequence of float
+        In units of √d.
     seed : int
 
     Returns
@@ -238,25 +260,29 @@ def fit_learned(
     penalty : float
     """
     ranks = [z.shape[1] for z in Z]
-    Z = joined(Z)
-    if held_out is None:
-        assert like is not None
-        theta = normal_equations(like.basis, Z, Y, weight).coefficients(like.basis.n_products, penalty)
-        return Link("learned", like.basis, theta), penalty
+    X = joined(Z)
     best: tuple[float, Any] = (np.inf, None)
-    fitted = ~held_out
+    fitted = np.ones(len(X), dtype=bool) if held_out is None else ~held_out
+    n_rows = max(float(weight.sum()), float(np.count_nonzero(weight)))  # a weight of 2 is two rows
     for length in lengths:
-        basis = basis_of(Z, weight, ranks, "all", N_FOURIER, length, seed)
-        train, test = (normal_equations(basis, Z[rows], Y[rows], weight[rows]) for rows in (fitted, held_out))
-        for value in PENALTIES:
-            theta = train.coefficients(basis.n_products, value)
-            error = test.residual(theta)
+        basis = basis_of(X, weight, ranks, "all", N_FOURIER, length, seed)
+        path = RidgePath(normal_equations(basis, X[fitted], Y[fitted], weight[fitted]), basis.n_products)
+        test = None if held_out is None else normal_equations(basis, X[held_out], Y[held_out], weight[held_out])
+        for penalty in PENALTIES:
+            theta = path.coefficients(penalty)
+            error = path.cross_validation(penalty, n_rows) if test is None else test.residual(theta)
             if error < best[0]:
-                best = error, (Link("learned", basis, theta), value)
-    if best[1] is None:
-        raise ValueError("The link could not be fitted: the embedded coordinates hold NaN or infinity.")
+                best = error, (Link("learned", basis, theta), penalty)
+    if best[1] is None:  # fewer rows than products of coordinates
+        return fit_bilinear(Z, Y, weight, "all"), 0.0
     link, penalty = best[1]
     return link, penalty
+
+
+def refitted(link: Link, penalty: float, Z: Sequence[Array], Y: Array, weight: Array) -> Link:
+    """A link with the same basis and penalty, fitted to these rows."""
+    path = RidgePath(normal_equations(link.basis, joined(Z), Y, weight), link.basis.n_products)
+    return Link(link.kind, link.basis, path.coefficients(penalty))
 
 
 def _products(X: Array, at: Array) -> Array:

@@ -49,6 +49,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     if hasattr(model, "link_"):
         header["link"] = model.link_.kind
         arrays |= _link_arrays(model.link_)
+    arrays |= {f"pairs.{j}.{k}": X for (j, k), X in (embedding.pairs or {}).items()}
     for k, features in enumerate(model._feature_names):
         if features is not None:
             arrays[f"features.{k}"] = np.asarray(features, dtype=str)
@@ -76,6 +77,7 @@ def load(cls: Any, path: str | os.PathLike[str]) -> Any:
         core=arrays["core"],
         y_mean=arrays["y_mean"],
         centred=header["centred"],
+        pairs=_pairs(arrays),
         **per_view,
     )
     model.view_names_ = tuple(header["names"])
@@ -94,6 +96,11 @@ def load(cls: Any, path: str | os.PathLike[str]) -> Any:
     if header["output"] is not None:
         model._sklearn_output_config = header["output"]
     return model
+
+
+def _pairs(arrays: Mapping[str, Array]) -> dict[tuple[int, int], Array] | None:
+    names = {name: tuple(map(int, name.split(".")[1:])) for name in arrays if name.startswith("pairs.")}
+    return {(at[0], at[1]): arrays[name] for name, at in names.items()} or None
 
 
 def _link_arrays(link: Link) -> dict[str, Array]:

@@ -52,11 +52,14 @@ class Blocks:
         The normalized C_ay of each view.
     probes : tuple of (Σ n_k, k_k) arrays or None
         For ``normalize="joint"``: the maps of the joined views that read these moments off other data.
+    unfoldings : tuple of (k_k, columns) arrays or None
+        With three and more views: the proxy tensor unfolded along each, or sketches of that.
     """
 
     pairs: dict[tuple[int, int], Array]
     means: tuple[Array, ...]
     probes: tuple[Array, ...] | None = None
+    unfoldings: tuple[Array, ...] | None = None
 
     def pair(self, j: int, k: int) -> Array:
         """The block of views j and k in this order."""

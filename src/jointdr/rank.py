@@ -149,28 +149,42 @@ def useful_moments(held_out: Sequence[Fold], options: Options) -> frozenset[str]
     explain the cross moments of rows they have not seen. Every set is judged by how much less it explains than the
     cross moments alone; the largest set that is not significantly worse is taken, and of equally large ones the best.
     Where cross moments hold no signal at all (even links), nothing is significantly worse, and all moments are used.
+    With three and more views the cross moments are those of pairs, the tensor, or both, whichever explain most.
     """
-    subsets = [frozenset(c) for size in (2, 1, 0) for c in combinations(("within", "means"), size)]
+    cores = [frozenset[str]()] if len(options.ranks) == 2 else [frozenset({"pairs"}), frozenset({"tensor"})]
+    if len(cores) > 1:
+        cores = [c & options.extra for c in (*cores, cores[0] | cores[1]) if c & options.extra]
+    base = max(cores, key=lambda core: np.mean([_explained(fold, core, options.ranks) for fold in held_out]))
+    subsets = [frozenset(c) | base for size in (2, 1, 0) for c in combinations(("within", "means"), size)]
     scores = {extra: np.array([_explained(fold, extra, options.ranks) for fold in held_out]) for extra in subsets}
-    base = scores[frozenset()]
     for size in (2, 1):
         allowed = {}
         for extra in subsets:
-            if len(extra) == size:
-                difference = scores[extra] - base
+            if len(extra - base) == size:
+                difference = scores[extra] - scores[base]
                 error = difference.std(ddof=1) / np.sqrt(len(difference))
                 if difference.mean() > -LEVEL * error:
                     allowed[extra] = difference.mean()
         if allowed:
             return max(allowed, key=lambda extra: allowed[extra])
-    return frozenset()
+    return base
 
 
 def _explained(fold: Fold, extra: frozenset[str], ranks: Sequence[int]) -> float:
-    """⟨X_test, P_U X_train P_V⟩: how much of the held-out cross moments the directions of a set of moments hold."""
-    U, V = (left_vectors(unfolding(fold.train, k, extra), r)[0] for k, r in enumerate(ranks))
-    X, X_test = fold.train.pair(0, 1), fold.test.pair(0, 1)
-    return float(np.sum((U.T @ X @ V) * (U.T @ X_test @ V)))
+    """⟨X_test, P_U X_train P_V⟩: how much of the held-out cross moments the directions of a set of moments hold.
+
+    With three and more views it is the sum over all pairs of them, and the mean over the unfoldings of the tensor.
+    """
+    bases = [left_vectors(unfolding(fold.train, k, extra), r)[0] for k, r in enumerate(ranks)]
+    total = 0.0
+    for (j, k), X in fold.train.pairs.items():
+        if j < k:
+            U, V = bases[j], bases[k]
+            total += float(np.sum((U.T @ X @ V) * (U.T @ fold.test.pair(j, k) @ V)))
+    if fold.train.unfoldings is not None and fold.test.unfoldings is not None:
+        parts = zip(bases, fold.train.unfoldings, fold.test.unfoldings, strict=True)
+        total += float(np.mean([np.sum((U.T @ M) * (U.T @ M_test)) for U, M, M_test in parts]))
+    return total
 
 
 def rank_profile(

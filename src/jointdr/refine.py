@@ -24,7 +24,7 @@ from scipy.sparse.linalg import LinearOperator, lsqr
 from jointdr.arrays import Array, as_float, float_dtype, inner, like, to_numpy
 from jointdr.embedding import Embedding, projected, signs_of
 from jointdr.engines.local import Rows
-from jointdr.links import Link, Products, fit_bilinear, fit_learned
+from jointdr.links import Link, Products, fit_bilinear, fit_learned, refitted
 from jointdr.normalize import Whitener
 
 LINKS = ("auto", "bilinear", "learned")
@@ -151,7 +151,7 @@ class Trial:
         if self.kind == "bilinear":
             return fit_bilinear(Z, self.problem.Y, self.problem.weight, self.problem.products)
         sweep = self.path[self.best]
-        return fit_learned(Z, self.problem.Y, self.problem.weight, like=sweep.link, penalty=sweep.penalty)[0]
+        return refitted(sweep.link, sweep.penalty, Z, self.problem.Y, self.problem.weight)
 
     def swept(self, whole: Bases) -> Bases:
         """Sweeps on all rows, from where the trial ended or from JDR's own directions, whichever fit better."""
@@ -231,12 +231,14 @@ def refined(
         if best.is_clear:
             break
     if best.best:
-        bases, spectra, core = _ordered(best, best.swept(_normalized_bases(whole, maps)))
+        bases, spectra = _ordered(best, best.swept(_normalized_bases(whole, maps)))
+        core, pairs = _cores(problem, problem.coordinates(bases), whole.pairs is not None)
         whole = replace(
             whole,
             bases=tuple(m.push(U) for m, U in zip(maps, bases, strict=True)),
             spectra=spectra,
             core=core,
+            pairs=pairs,
             probes=None,
         )
     g = best.on_all_rows([np.asarray(to_numpy(z), dtype=float) for z in whole.transform(rows.views)])
@@ -284,44 +286,54 @@ def _stepped(problem: Problem, bases: Bases, Z: list[Array], link: Link, weight:
     return tuple(np.linalg.qr(H + dH)[0] for H, dH in zip(bases, split(x), strict=True))
 
 
-def _ordered(trial: Trial, bases: Bases) -> tuple[Bases, tuple[Array, ...], Array]:
-    """The bases turned so that directions come in the order of their weight; their weights; and the bilinear core.
+def _ordered(trial: Trial, bases: Bases) -> tuple[Bases, tuple[Array, ...]]:
+    """The bases turned so that directions come in the order of their weight, and their weights.
 
     Of a bilinear fit of one response, U S Vᵀ, these are its singular vectors and values. Otherwise they are the
     eigenvectors of E[∂g/∂u ∂g/∂uᵀ] and the root mean square slopes along them.
     """
     problem = trial.problem
     Z = problem.coordinates(bases)
-    core = _core(problem, Z)
-    if (
-        trial.kind == "bilinear"
-        and problem.products == "cross"
-        and core.shape[1:] == (core.shape[1],) * 2
-        and len(core) == 1
-    ):
-        P, s, Qt = np.linalg.svd(core[0])
-        turned = (bases[0] @ P, bases[1] @ Qt.T)
-        signs = signs_of(problem.views[0].map.push(turned[0]))
-        return tuple(H * signs for H in turned), (s, s), np.diag(s)[None]
+    if trial.kind == "bilinear" and problem.products == "cross" and len(bases) == 2 and problem.Y.shape[1] == 1:
+        S = _cores(problem, Z)[0][0]
+        if S.shape[0] == S.shape[1]:
+            P, s, Qt = np.linalg.svd(S)
+            turned = (bases[0] @ P, bases[1] @ Qt.T)
+            signs = signs_of(problem.views[0].map.push(turned[0]))
+            return tuple(H * signs for H in turned), (s, s)
     G = trial.on_all_rows(Z).gradient(Z)
     ends = np.cumsum([0, *(H.shape[1] for H in bases)])
     result, spectra = [], []
-    for k, (s, e) in enumerate(itertools.pairwise(ends)):
-        S = G[:, :, s:e]
+    for k, (start, end) in enumerate(itertools.pairwise(ends)):
+        S = G[:, :, start:end]
         values, E = np.linalg.eigh(np.einsum("m,mqr,mqt->rt", problem.weight, S, S, optimize=True))
         H = bases[k] @ E[:, ::-1]
         signs = signs_of(problem.views[k].map.push(H))
         result.append(H * signs)
         spectra.append(np.sqrt(np.clip(values[::-1], 0, None) / problem.weight.sum()))
-    return tuple(result), tuple(spectra), _core(problem, problem.coordinates(tuple(result)))
+    return tuple(result), tuple(spectra)
 
 
-def _core(problem: Problem, Z: list[Array]) -> Array:
-    """The coefficients of a bilinear fit, (q, r_1, …, r_K): the proxy between the directions, by least squares."""
-    link = fit_bilinear(Z, problem.Y, problem.weight, "cross")
-    at = link.basis.monomials[0]
-    theta = link.theta[1:] / np.prod(link.basis.spread[at], axis=1)[:, None]
-    return theta.T.reshape(-1, *(z.shape[1] for z in Z))
+def _cores(problem: Problem, Z: list[Array], pairs: bool = False) -> tuple[Array, dict[tuple[int, int], Array] | None]:
+    """The proxy between the directions by least squares: coefficients of products of one coordinate of each view.
+
+    With `pairs` also those of two coordinates of different views, as `Embedding` keeps them for three and more views.
+    """
+    link = fit_bilinear(Z, problem.Y, problem.weight, "all" if pairs else "cross")
+    ranks = [z.shape[1] for z in Z]
+    starts = np.cumsum([1, *(len(at) for at in link.basis.monomials)])
+    scaled = [
+        link.theta[start : start + len(at)] / np.prod(link.basis.spread[at], axis=1)[:, None]
+        for start, at in zip(starts, link.basis.monomials, strict=False)
+    ]
+    core = scaled[-1].T.reshape(-1, *ranks)
+    if not pairs:
+        return core, None
+    view = np.repeat(np.arange(len(ranks)), ranks)[link.basis.monomials[1]]
+    return core, {
+        (j, k): scaled[1][(view[:, 0] == j) & (view[:, 1] == k)].T.reshape(-1, ranks[j], ranks[k])
+        for j, k in itertools.combinations(range(len(ranks)), 2)
+    }
 
 
 def _normalized_bases(embedding: Embedding, maps: Sequence[Whitener]) -> Bases:

@@ -42,7 +42,7 @@ def options_of(
         auto.add("rank")
         ranks = (1,) * len(n_features)
     _check_values(model)
-    _check_refinement(model, len(n_features))
+    _check_refinement(model)
     if model.moments == "all":
         auto.add("moments")
     select = None
@@ -101,15 +101,13 @@ def _check_values(model: Any) -> None:
         raise ValueError("n_hooi fits the proxy tensor alone, so it does not go with moments='all': use n_hooi=0.")
 
 
-def _check_refinement(model: Any, n_views: int) -> None:
+def _check_refinement(model: Any) -> None:
     if not isinstance(model.refine, Integral) or isinstance(model.refine, bool) or int(model.refine) < 0:
         raise ValueError(f"refine={model.refine!r} must be a number of sweeps >= 0.")
     if model.link not in LINKS:
         raise ValueError(f"link={model.link!r} is not understood; choose from {LINKS}.")
     if model.refine and model.normalize is None:
         raise ValueError(f"refine={model.refine} does not go with normalize=None: use refine=0, or a normalization.")
-    if model.refine and n_views > 2:
-        raise ValueError(f"refine={model.refine} is for two views, but there are {n_views}: use refine=0.")
 
 
 def _check_many_views(model: Any) -> None:

@@ -139,19 +139,26 @@ class Rows:
         parts = [Moments.zero([X.shape[1] for X in self.views], n_responses=self.y.shape[1], **_kept(keep))] * n_folds
         keep = {**keep, "scratch": Scratch()}
         pilot: dict[str, Any] = {}
+        rows = block_rows(self.views, n_folds * 4 * max(X.shape[1] for X in self.views))
+        for i, block in self.fold_blocks(rows, n_folds, first_row, seed):
+            part = Moments.of_block(*block, **(pilot | keep))
+            pilot = pilot or {"center": part.centers}
+            parts[i] = parts[i] + part.to_numpy()
+        return parts
+
+    def fold_blocks(self, rows: int, n_folds: int, first_row: int = 0, seed: int = 0) -> Iterator[tuple[int, Block]]:
+        """Blocks of rows of one fold each, with the number of the fold."""
         start = first_row
-        for block in self.blocks(block_rows(self.views, n_folds * 4 * max(X.shape[1] for X in self.views))):
+        for block in self.blocks(rows):
+            if n_folds == 1:
+                yield 0, block
+                continue
             which = fold_of(np.arange(start, start + len(block.y)), n_folds, seed)
             start += len(block.y)
             for i in range(n_folds):
                 at = np.flatnonzero(which == i)
-                if len(at) == 0:
-                    continue
-                rows = block.rows(at)
-                part = Moments.of_block(*rows, **(pilot | keep))
-                pilot = pilot or {"center": part.centers}
-                parts[i] = parts[i] + part.to_numpy()
-        return parts
+                if len(at):
+                    yield i, block.rows(at)
 
     def accumulate(self, of_block: Callable[[Block], tuple[Array, ...]]) -> tuple[Array, ...]:
         """The float64 sums over blocks of the arrays that a function makes of each."""

@@ -1,0 +1,207 @@
+"""The proxy tensor of three and more views, mean of y′ a′ ⊗ b′ ⊗ c′ ⊗ …: formed, sketched, or contracted.
+
+The data is read twice: first for means and covariances, then for the tensor about these means. Merging tensors about
+different centres in a single read would take Σ a ⊗ b ⊗ c, a second tensor of the same size, and every moment below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from jointdr.arrays import Array, as_float, float_dtype, inner, is_sparse, like, namespace, to_numpy
+from jointdr.embedding import projected
+from jointdr.engines.local import LARGE_BLOCK_BYTES, Block, Rows, block_rows, slices
+from jointdr.factorize import left_vectors
+from jointdr.normalize import Whitener
+from jointdr.proxy import OVERFLOW
+
+SKETCH_COLUMNS = 64
+"""Columns of a sketched unfolding, at least; passes over the data sharpen the directions afterwards."""
+
+
+@dataclass(frozen=True)
+class TensorParts:
+    """The normalized proxy tensor of each fold of the rows, as sums: whole, or as sketches of its unfoldings.
+
+    Attributes
+    ----------
+    weights : (n_folds,) array
+    tensors : list of (q, k_1, …, k_K) arrays, or None
+    sketches : list of tuples of (k_k, columns) arrays, one per view, or None
+    """
+
+    weights: Array
+    tensors: list[Array] | None = None
+    sketches: list[tuple[Array, ...]] | None = None
+
+    def mean(self, folds: Sequence[int]) -> Array:
+        """The proxy tensor of these folds together."""
+        assert self.tensors is not None
+        return sum(self.tensors[i] for i in folds) / self._weight(folds)
+
+    def unfoldings(self, folds: Sequence[int]) -> tuple[Array, ...]:
+        """Its unfolding along each view, or a sketch of it that has the same Gram matrix in expectation."""
+        if self.tensors is not None:
+            X = self.mean(folds)
+            return tuple(unfolded(X, k) for k in range(X.ndim - 1))
+        assert self.sketches is not None
+        parts = zip(*(self.sketches[i] for i in folds), strict=True)
+        return tuple(sum(part) / self._weight(folds) for part in parts)
+
+    def _weight(self, folds: Sequence[int]) -> float:
+        return float(sum(self.weights[i] for i in folds)) or 1.0
+
+
+# ---------------------------------------------------------------- algebra of tensors
+
+
+def unfolded(X: Array, k: int) -> Array:
+    """The mode-k unfolding of a (q, k_1, …, k_K) tensor: (k_k, all the rest)."""
+    return np.moveaxis(X, k + 1, 0).reshape(X.shape[k + 1], -1)
+
+
+def multiplied(X: Array, M: Array, k: int) -> Array:
+    """The product with Mᵀ along view k, for M of shape (k_k, r)."""
+    return np.moveaxis(np.tensordot(M, X, axes=(0, k + 1)), 0, k + 1)
+
+
+def core_of(X: Array, bases: Sequence[Array | None]) -> Array:
+    """The product with every basis along its view; None leaves a view as it is."""
+    for k, U in enumerate(bases):
+        X = X if U is None else multiplied(X, U, k)
+    return X
+
+
+def hooi(X: Array, bases: Sequence[Array], sweeps: int) -> list[tuple[Array, Array]]:
+    """Higher-order orthogonal iteration (De Lathauwer et al. 2000) from given bases; each step fits X no worse.
+
+    Returns the bases and singular values per view. A sweep costs O(K n^K r).
+    """
+    bases = list(bases)
+    factors: list[tuple[Array, Array]] = []
+    for _ in range(sweeps):
+        factors = []
+        for k, U in enumerate(bases):
+            others = [None if j == k else V for j, V in enumerate(bases)]
+            factors.append(left_vectors(unfolded(core_of(X, others), k), U.shape[1]))
+            bases[k] = factors[-1][0]
+    return factors
+
+
+# ---------------------------------------------------------------- reads of the data
+
+
+def formed(rows: Rows, maps: Sequence[Whitener], n_folds: int = 1, seed: int = 0) -> TensorParts:
+    """Form the tensor of each fold in one read, O(m n_1 ⋯ n_K).
+
+    Rows of all views but the last are multiplied out, a block at a time; the last view comes in by a matrix product.
+    The tensor is normalized at the end, as everywhere: the data never is.
+    """
+    sizes = [X.shape[1] for X in rows.views]
+    dtype = float_dtype(*rows.views)
+    left = int(np.prod(sizes[:-1]))
+    sums = [np.zeros((rows.y.shape[1], left, sizes[-1])) for _ in range(n_folds)]
+    weights = np.zeros(n_folds)
+    for i, block in rows.fold_blocks(block_rows(rows.views), n_folds, 0, seed):
+        weights[i] += len(block.y) if block.weight is None else block.weight.sum()
+        for at in slices(len(block.y), max(16, LARGE_BLOCK_BYTES // (8 * left))):
+            views = [_centred(X[at, :], m.mean, dtype) for X, m in zip(block.views, maps, strict=True)]
+            Y = like(block.y[at] if block.weight is None else block.y[at] * block.weight[at, None], views[0])
+            first = views[0]
+            for X in views[1:-1]:
+                first = namespace(X).reshape(first[:, :, None] * X[:, None, :], (X.shape[0], -1))
+            for q in range(Y.shape[1]):
+                sums[i][q] += to_numpy(inner(first, views[-1] * Y[:, q : q + 1]))
+    tensors = []
+    for total in sums:
+        X = total.reshape(-1, *sizes)
+        for k, m in enumerate(maps):
+            X = np.moveaxis(m.pull(unfolded(X, k)).reshape(-1, *np.delete(X.shape, k + 1)), 0, k + 1)
+        tensors.append(_finite(X))
+    return TensorParts(weights, tensors=tensors)
+
+
+def sketched(
+    rows: Rows, maps: Sequence[Whitener], columns: int, rng: np.random.Generator, n_folds: int = 1, seed: int = 0
+) -> TensorParts:
+    """Sketch all unfoldings of the tensor of each fold in one read, O(m n s), without forming it.
+
+    The unfolding along a is multiplied by the row-wise products of Gaussian matrices: column t is the mean of
+    y′ a′ (S_bᵀb′)_t (S_cᵀc′)_t.
+    """
+    right = [m.push(rng.standard_normal((m.width, columns))) for m in maps]
+    shapes = [(X.shape[1], rows.y.shape[1] * columns) for X in rows.views]
+    sums = [[np.zeros(shape) for shape in shapes] for _ in range(n_folds)]
+    weights = np.zeros(n_folds)
+    for i, block in rows.fold_blocks(block_rows(rows.views, block_bytes=LARGE_BLOCK_BYTES), n_folds, 0, seed):
+        weights[i] += len(block.y) if block.weight is None else block.weight.sum()
+        H = [projected(X, m.mean, S) for X, m, S in zip(block.views, maps, right, strict=True)]
+        for k, m in enumerate(maps):
+            others = [h for j, h in enumerate(H) if j != k]
+            R = others[0]
+            for h in others[1:]:
+                R = R * h
+            sums[i][k] += _against(block, k, m.mean, R)
+    scale = 1.0 / np.sqrt(columns)
+    return TensorParts(
+        weights, sketches=[tuple(scale * _finite(m.pull(S)) for S, m in zip(part, maps, strict=True)) for part in sums]
+    )
+
+
+def contracted(rows: Rows, maps: Sequence[Whitener], bases: Sequence[Array], k: int) -> Array:
+    """The proxy tensor between view k and the directions of all others, (k_k, q·Π r_j), in one read, O(m n Π r_j)."""
+    right = [m.push(U) for m, U in zip(maps, bases, strict=True)]
+
+    def of_block(block: Block) -> tuple[Array]:
+        R = None
+        for j, (X, m) in enumerate(zip(block.views, maps, strict=True)):
+            if j != k:
+                Z = projected(X, m.mean, right[j])
+                R = Z if R is None else namespace(Z).reshape(R[:, :, None] * Z[:, None, :], (Z.shape[0], -1))
+        return (_against(block, k, maps[k].mean, R),)
+
+    (total,) = rows.accumulate(of_block)
+    weight = float(len(rows)) if rows.weight is None else float(rows.weight.sum())
+    return maps[k].pull(_finite(total)) / weight
+
+
+def hooi_from_rows(
+    rows: Rows, maps: Sequence[Whitener], bases: Sequence[Array], sweeps: int
+) -> tuple[list[tuple[Array, Array]], Array]:
+    """Sweeps of `hooi` by reads of the data, K a sweep, without the tensor; and the core between the last bases."""
+    bases = list(bases)
+    K = len(bases)
+    factors: list[tuple[Array, Array]] = [(U, np.ones(U.shape[1])) for U in bases]
+    for _ in range(sweeps):
+        for k in range(K):
+            M = contracted(rows, maps, bases, k)
+            factors[k] = left_vectors(M, bases[k].shape[1])
+            bases[k] = factors[k][0]
+    if not sweeps:
+        M = contracted(rows, maps, bases, K - 1)
+    core = bases[-1].T @ M  # (r_K, q·r_1⋯r_{K−1})
+    return factors, np.moveaxis(core.reshape(len(core), -1, *(U.shape[1] for U in bases[:-1])), 0, -1)
+
+
+def _against(block: Block, k: int, mean: Array, R: Array) -> Array:
+    """Σ w y_q (x_k − µ) R over rows, for each q: (n_k, q · columns of R)."""
+    X = as_float(block.views[k], float_dtype(block.views[k]))
+    Y = like(block.y if block.weight is None else block.y * block.weight[:, None], R)
+    R = namespace(R).reshape(Y[:, :, None] * R[:, None, :], (R.shape[0], -1))
+    if is_sparse(X):
+        return np.asarray(inner(X, R) - np.outer(mean, R.sum(axis=0)))
+    return np.asarray(to_numpy(inner(X - like(mean, X), like(R, X))))
+
+
+def _centred(X: Array, mean: Array, dtype: object) -> Array:
+    X = as_float(X.toarray() if is_sparse(X) else X, dtype)
+    return X - like(mean, X)
+
+
+def _finite(X: Array) -> Array:
+    if not np.isfinite(X).all():
+        raise ValueError(OVERFLOW)
+    return X
