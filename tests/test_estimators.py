@@ -316,7 +316,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was(data):
             with pytest.raises(ValueError):
                 call((A[:, :3], bad), y)
             np.testing.assert_array_equal(model.transform((A, B))[0], before)
-        with pytest.raises(ValueError, match="more than the smaller view"):
+        with pytest.raises(ValueError, match="more than a view has"):
             model.set_params(n_components=9).fit((A, B), y)
         model.set_params(n_components=2)
         assert model.n_features_per_view_ == (6, 4)

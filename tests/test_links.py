@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ def test_gradients_are_those_of_the_features(rng, products, ranks, n_fourier):
     d, q, h = sum(ranks), 2, 1e-6
     Z = 1.0 + 2.0 * rng.standard_normal((5, d))
     basis = basis_of(Z, np.ones(5), ranks, products, n_fourier, 1.0, seed=3)
+    basis = replace(basis, frequencies=basis.frequencies.astype(float), phases=basis.phases.astype(float))
     link = Link("learned", basis, rng.standard_normal((basis.width, q)))
     numeric = np.stack([(link.predict(Z + h * e) - link.predict(Z - h * e)) / (2 * h) for e in np.eye(d)], axis=2)
     np.testing.assert_allclose(link.gradient(Z), numeric, rtol=1e-6, atol=1e-6)
@@ -54,7 +57,9 @@ def test_a_learned_link_follows_any_smooth_response(rng):
     assert error < 0.03 * truth.var()
     quadratic = fit_bilinear(Z, Y, np.ones(6000), "all")
     assert np.mean((quadratic.predict(Z) - truth) ** 2) > 0.2 * truth.var()
-    assert refitted(link, penalty, Z, Y, np.ones(6000)).basis is link.basis
+    moved = [3 + 7 * Z[1], 0.1 * Z[0]]  # in other coordinates a refitted link is as good
+    again = refitted(link, penalty, moved, Y, np.ones(6000)).predict(moved)
+    assert np.mean((again - truth) ** 2) < 0.03 * truth.var()
     validated, _ = fit_learned(Z, Y, np.ones(6000))
     assert np.mean((validated.predict(Z) - truth) ** 2) < 0.03 * truth.var()
 
@@ -112,3 +117,24 @@ def test_the_path_minimizes_the_penalized_error(rng):
 def test_few_rows_have_a_link_too(rng):
     Z, Y = [rng.standard_normal((6, 2)), rng.standard_normal((6, 2))], rng.standard_normal((6, 1))
     assert np.isfinite(fit_learned(Z, Y, np.ones(6))[0].predict(Z)).all()
+
+
+def test_wrong_coordinates_are_named(rng):
+    link = fit_bilinear(
+        [rng.standard_normal((9, 1)), rng.standard_normal((9, 1))], rng.standard_normal((9, 1)), np.ones(9)
+    )
+    with pytest.raises(ValueError, match=r"Z must have 2 coordinates per row.*got shape \(9, 3\)"):
+        link.predict(np.zeros((9, 3)))
+    assert link.predict(np.zeros((0, 2))).shape == (0, 1)
+
+
+def test_mean_square_gradients(rng):
+    Z, Y, weight = (
+        [rng.standard_normal((50, 2)), rng.standard_normal((50, 1))],
+        rng.standard_normal((50, 2)),
+        rng.uniform(0, 2, 50),
+    )
+    link = fit_bilinear(Z, Y, weight, "all")
+    G = link.gradient(Z)
+    expected = np.einsum("m,mqi,mqj->ij", weight, G, G) / weight.sum()
+    np.testing.assert_allclose(link.mean_square_gradient(Z, weight), expected)

@@ -54,8 +54,7 @@ def test_the_tensor_is_the_mean_of_outer_products(rng):
     bases = [rng.standard_normal((n, 2)) for n in (3, 4, 2)]
     core = np.einsum("qabc,ai,bj,ck->qijk", expected, *bases)
     np.testing.assert_allclose(tensor.core_of(expected, bases), core, atol=1e-12)
-    _, from_rows = tensor.hooi_from_rows(Rows(views, Y, w), maps, bases, 0)
-    np.testing.assert_allclose(from_rows, core, atol=1e-12)
+    np.testing.assert_allclose(tensor.core_from_rows(Rows(views, Y, w), maps, bases), core, atol=1e-12)
 
 
 def test_a_sketch_has_the_same_gram_matrix_in_expectation(rng):
@@ -81,7 +80,7 @@ def test_hooi_fits_the_tensor_no_worse_and_helps_where_there_is_noise(rng):
     U = [np.linalg.qr(rng.standard_normal((n, 2)))[0] for n in (6, 5, 4)]
     held = [np.linalg.norm(tensor.core_of(X, U))]
     for _ in range(6):
-        U = [V for V, _ in tensor.hooi(X, U, 1)]
+        U = [V for V, _ in tensor.hooi(X, [(V, np.ones(2)) for V in U], 1)]
         held.append(np.linalg.norm(tensor.core_of(X, U)))
     assert (np.diff(held) > -1e-12).all()
     assert error("trilinear", 10_000, 30, 3, n_hooi=2) < 0.95 * error("trilinear", 10_000, 30, 3)
@@ -116,6 +115,7 @@ def test_interactions_of_two_views_at_a_time(kind, target, solver):
     model = JDR(2, moments="all", solver=solver, random_state=0).fit(X, y)
     assert nsee(truth, model.embeddings_) <= target
     assert "pairs" in model.moments_used_
+    assert "tensor" not in model.moments_used_
     assert model.score(X, y) > 0.2
     assert nsee(truth, JDR(2, solver=solver, random_state=0).fit(X, y).embeddings_) > 0.5
 
@@ -158,10 +158,8 @@ def test_every_input(rng, moments, normalize, solver):
         np.testing.assert_allclose(clone(model).fit(views, y).embeddings_[2], expected[2], atol=1e-8)
     times = rng.integers(1, 3, len(y))
     weighted = clone(model).fit(X, y, sample_weight=times)
-    repeated = (
-        clone(model).set_params(moments="cross").fit(tuple(np.repeat(V, times, axis=0) for V in X), np.repeat(y, times))
-    )
     if moments == "cross":  # (folds are another choice of rows)
+        repeated = clone(model).fit(tuple(np.repeat(V, times, axis=0) for V in X), np.repeat(y, times))
         np.testing.assert_allclose(weighted.embeddings_[0], repeated.embeddings_[0], atol=1e-8)
     assert nsee(truth, weighted.embeddings_) < 0.25
     joined = clone(model).set_params(views=[slice(0, 8), slice(8, 14), slice(14, 19)]).fit(np.hstack(X), y)
@@ -211,7 +209,7 @@ def test_clear_errors(data):
         lambda: JDR(2).fit_moments(Moments.of_block(X, y)),
         lambda: JDR(2).fit(X, y).partial_fit(X, y),
     ):
-        with pytest.raises(ValueError, match=r"for two views|cannot be extended"):
+        with pytest.raises(ValueError, match=r"are for two views: .* Use fit"):
             action()
     for options, message in (
         ({"n_features_to_select": 2}, "is for two views"),
@@ -242,3 +240,42 @@ def test_joint_normalization_of_dependent_views():
     truth = (np.eye(8)[:, :2],) * 3
     plain, joint = (nsee(truth, JDR(2, moments="all", normalize=n).fit(X, y).embeddings_) for n in ("full", "joint"))
     assert joint < 0.06 < 0.12 < plain
+
+
+def test_sketched_tensors_and_within_view_moments_together(rng):
+    A, B, C = (rng.standard_normal((50_000, 10)) for _ in range(3))
+    y = 3 * A[:, 0] * B[:, 0] * C[:, 0] + A[:, 1] ** 2 + B[:, 1] ** 2 + C[:, 1] ** 2 + 0.3 * rng.standard_normal(50_000)
+    truth = (np.eye(10)[:, :2],) * 3
+    for solver in ("exact", "randomized"):
+        model = JDR(2, moments="all", solver=solver, random_state=0).fit((A, B, C), y)
+        assert nsee(truth, model.embeddings_) < 0.1
+
+
+def test_hooi_keeps_directions_that_a_contraction_cannot_show(rng):
+    """With ranks (2, 1, 1) the contracted tensor has one column for two directions of the first view."""
+    A, B, C = (rng.standard_normal((50_000, 8)) for _ in range(3))
+    y = A[:, 0] * B[:, 0] * C[:, 0] + 0.8 * A[:, 1] * B[:, 1] * C[:, 1]
+    for options in ({}, {"n_hooi": 2}, {"solver": "randomized"}):
+        model = JDR((2, 1, 1), random_state=0, **options).fit((A, B, C), y)
+        assert nsee((np.eye(8)[:, :2],), model.embeddings_[:1]) < 0.1
+    two = JDR((2, 1), n_hooi=2).fit((A, B), A[:, 0] * B[:, 0] + 0.8 * A[:, 1] * B[:, 1])
+    assert nsee((np.eye(8)[:, :2],), two.embeddings_[:1]) < 0.1
+
+
+def test_many_views_can_be_scored(rng):
+    views = [rng.standard_normal((400, 1)) for _ in range(12)]
+    assert np.isfinite(JDR(1).fit(views, rng.standard_normal(400)).score(views, rng.standard_normal(400)))
+
+
+def test_large_and_small_responses():
+    X, y, _ = sample("trilinear", 3000, (5, 4, 3), 1)
+    expected = JDR(1).fit(X, y).embeddings_[0]
+    for factor in (1e140, 1e-140):
+        np.testing.assert_allclose(JDR(1).fit(X, y * factor).embeddings_[0], expected, atol=1e-6)
+
+
+def test_the_budget_counts_every_copy():
+    X, y, _ = sample("trilinear", 2000, 12, 2)
+    one = 8 * 12**3
+    assert JDR(2, max_tensor_bytes=one, refine=1, link="bilinear").fit(X, y).solver_ == "exact"
+    assert JDR(2, max_tensor_bytes=one, moments="all", random_state=0).fit(X, y).solver_ == "randomized"

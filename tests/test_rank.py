@@ -171,3 +171,14 @@ def test_auto_from_moments_needs_folds(data):
     for wrong in ((2,), (2, 0), (2, 9), (1, 2, 3), "many"):
         with pytest.raises(ValueError, match="n_components="):
             JDR(wrong).fit((A, B), y)
+
+
+def test_folds_without_weight_are_left_out(rng):
+    A, B = rng.standard_normal((20_000, 8)), rng.standard_normal((20_000, 8))
+    weight = (fold_of(np.arange(20_000), 5, 0) != 2) * 1.0
+    y = sum(A[:, i] * B[:, i] for i in range(3)) + 0.3 * rng.standard_normal(20_000)
+    assert JDR("auto").fit((A, B), y, weight).n_components_ == 3
+    even = JDR(1, moments="all").fit((A, B), A[:, 0] ** 2 * B[:, 0] ** 2, weight)
+    assert "within" in even.moments_used_
+    with pytest.raises(ValueError, match="at least two Moments, one per fold, with positive weights"):
+        JDR("auto").fit((A, B), y, 1.0 - weight)

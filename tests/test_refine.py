@@ -8,6 +8,8 @@ from sklearn.base import clone
 
 from jointdr import JDR, Moments
 from jointdr.datasets import make_bilinear, make_logistic, make_rbf
+from jointdr.engines.local import fold_of
+from jointdr.links import fit_learned
 from jointdr.metrics import nsee
 
 
@@ -204,3 +206,65 @@ def test_clear_errors(data):
     for wrong in (-1, 1.5, True, "all"):
         with pytest.raises(ValueError, match="refine="):
             JDR(2, refine=wrong).fit((A, B), y)
+
+
+def test_folds_without_weight_and_few_rows(rng):
+    A, B = rng.standard_normal((4000, 8)), rng.standard_normal((4000, 8))
+    y = A[:, 0] * B[:, 0] + rng.standard_normal(4000)
+    fold = fold_of(np.arange(4000), 5, 0)
+    model = JDR(1, refine=2, link="bilinear").fit((A, B), y, (fold != 0) * 1.0)
+    assert model.n_sweeps_ >= 1
+    assert JDR(1, refine=1).fit((A, B), y, (fold == 0) * 1.0).n_sweeps_ == 0  # nothing to judge by
+    for m in (6, 8, 10):
+        assert np.isfinite(JDR(1, refine=1).fit((A[:m, :2], B[:m, :2]), y[:m]).embeddings_[0]).all()
+
+
+def test_a_feature_that_varies_in_one_fold_only(rng):
+    A = np.column_stack([rng.standard_normal(600), np.zeros(600)])
+    A[5, 1] = 1
+    model = JDR(2, refine=1).fit((A, rng.standard_normal((600, 4))), rng.standard_normal(600))
+    assert model.embeddings_[0].shape == (2, 2)
+
+
+@pytest.mark.parametrize(("normalize", "ridge"), [("feature", 0.0), ("full", 1.0)])
+def test_the_link_is_as_good_as_one_fitted_afresh(rng, normalize, ridge):
+    mix = np.linalg.cholesky(0.9 + 0.1 * np.eye(6)).T
+    A, B = rng.standard_normal((5000, 6)) @ mix, rng.standard_normal((5000, 6)) @ mix
+    y = np.exp(-((A[:, 0] - B[:, 0]) ** 2)) + 0.1 * rng.standard_normal(5000)
+    model = JDR(2, refine=2, link="learned", normalize=normalize, ridge=ridge, moments="all").fit((A, B), y)
+    Z = model.transform((A, B))
+    fresh, _ = fit_learned(Z, y[:, None], np.ones(5000))
+    kept, best = (np.mean((y - link.predict(Z)[:, 0]) ** 2) for link in (model.link_, fresh))
+    assert kept < 1.05 * best
+
+
+def test_the_score_keeps_its_meaning(rng):
+    """No higher beyond the right rank, also for dependent views, with refinement or without."""
+    A = rng.standard_normal((8000, 4))
+    B = 0.8 * A + 0.6 * rng.standard_normal((8000, 4))
+    y = A[:, 0] * B[:, 1] + A[:, 1] * B[:, 0] + 0.2 * rng.standard_normal(8000)
+    train, test = slice(0, 6000), slice(6000, 8000)
+    for sweeps in (0, 2):
+        model = JDR(normalize="joint", refine=sweeps, link="bilinear")
+        scores = [
+            model.set_params(n_components=r).fit((A[train], B[train]), y[train]).score((A[test], B[test]), y[test])
+            for r in (1, 2, 3)
+        ]
+        assert scores[0] + 0.2 < scores[1] < 1
+        assert scores[2] < scores[1] + 0.005
+
+
+def test_units_of_the_response_do_not_matter():
+    X, y, _ = make_bilinear(3000, 8, 2, random_state=0)
+    expected = JDR(2, refine=2, link="bilinear").fit(X, y)
+    for factor in (1e140, 1e-140):
+        model = JDR(2, refine=2, link="bilinear").fit(X, y * factor)
+        np.testing.assert_allclose(model.embeddings_[0], expected.embeddings_[0], atol=1e-6)
+        np.testing.assert_allclose(model.singular_values_, expected.singular_values_ * factor)
+
+
+def test_nothing_of_a_refinement_is_left_behind():
+    X, y, _ = make_bilinear(3000, 8, 2, random_state=0)
+    model = JDR(2, refine=1, link="bilinear").fit(X, y).set_params(refine=0)
+    assert not hasattr(model.fit_moments(Moments.of_block(X.arrays, y)), "link_")
+    assert model.n_sweeps_ == 0

@@ -92,3 +92,19 @@ def test_clear_errors(data):
         JDRRegressor().predict((A, B))
     with pytest.raises(ValueError, match="number"):
         JDRRegressor(JDR(1)).fit((A, B), np.where(y > 2, "p", "q"))
+
+
+def test_few_rows_and_large_means():
+    X, y, _ = make_bilinear(3030, 8, 2, random_state=5)
+    for m, r in ((25, 2), (30, 3), (100, 5)):
+        model = JDRRegressor(JDR(r)).fit(X[:m], y[:m])
+        assert model.score(X[2000:], y[2000:]) > -1.0
+    plain = JDRRegressor(JDR(2)).fit(X[:2000], y[:2000]).score(X[2000:], y[2000:])
+    assert JDRRegressor(JDR(2)).fit(X[:2000], y[:2000] + 1e8).score(X[2000:], y[2000:] + 1e8) > plain - 1e-3
+
+
+def test_names_of_features_are_forgotten_on_a_refit(rng):
+    table = pd.DataFrame(rng.standard_normal((50, 3)), columns=["p", "q", "r"])
+    model = JDRRegressor(JDR(1, views=[slice(0, 1), slice(1, 3)])).fit(table, table["p"] * table["q"])
+    assert list(model.feature_names_in_) == ["p", "q", "r"]
+    assert not hasattr(model.fit(table.to_numpy(), table["p"] * table["q"]), "feature_names_in_")

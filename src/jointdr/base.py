@@ -102,8 +102,9 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 "This model cannot be extended by these rows: its parameters have changed, or it was fitted with fit "
                 "on so much data that C_ab was left out. Start anew with partial_fit on sklearn.base.clone(model)."
             )
-        self._set_parts([old + new for old, new in zip(self._parts, parts, strict=True)] if started else parts)
-        self.__dict__.pop("_embedding", None)
+        parts = [old + new for old, new in zip(self._parts, parts, strict=True)] if started else parts
+        self._forget()
+        self._set_parts(parts)
         return self
 
     def fit_moments(self, moments: Moments | list[Moments] | tuple[Moments, ...]) -> Self:
@@ -127,7 +128,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         with self._unchanged_on_failure():
             self._remember(Views(*(np.zeros((1, n)) for n in whole.n_features)))
             self.response_ = Transform("identity", np.empty(0))
-            self.__dict__.pop("_embedding", None)
+            self._forget()
             self._set_parts(parts)
             self._embedding = self._solve(parts)
         return self
@@ -142,6 +143,11 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit found."""
+        for name in ("moments_", "_parts", "_embedding", "link_", "n_sweeps_", "moments_used_", "solver_"):
+            self.__dict__.pop(name, None)
 
     def _set_parts(self, parts: list[Moments]) -> None:
         self._parts = parts

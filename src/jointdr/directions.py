@@ -14,7 +14,7 @@ from jointdr.embedding import Embedding, signs_of
 from jointdr.engines.local import Rows
 from jointdr.factorize import Formed, Solver, left_vectors, sketched_svd, svd
 from jointdr.moments import Moments
-from jointdr.normalize import Normalize, Whitener, covariance_needed, whiteners
+from jointdr.normalize import Normalize, RankError, Whitener, covariance_needed, whiteners
 
 
 @dataclass(frozen=True)
@@ -111,14 +111,17 @@ def jdr(moments: Moments, options: Options) -> Embedding:
     if not options.is_plain or len(X) > 1:
         factors = [left_vectors(unfolding(blocks, k, options.extra), r) for k, r in enumerate(options.ranks)]
         if options.n_hooi:
-            factors = tensor.hooi(X, [U for U, _ in factors], options.n_hooi)
-        return _embedding(factors, X, maps, moments.y_center, options, blocks.probes)
+            factors = tensor.hooi(X, factors, options.n_hooi)
+        bases, spectra = signed(factors, maps)
+        core = bases[0].T @ X @ bases[1]
+        return embedding_of(bases, spectra, core, maps, moments.y_center, options, blocks.probes)
     r = options.ranks[0]
     if options.solver == "exact":
         U, s, V = svd(X[0], r)
     else:
         U, s, V = sketched_svd(Formed(X[0]), r, options.solver, options.n_iter, options.generator())
-    return _embedding([(U, s), (V, s)], None, maps, moments.y_center, options, blocks.probes)
+    bases, spectra = _paired(U, s, V, maps)
+    return embedding_of(bases, spectra, np.diag(s)[None], maps, moments.y_center, options, blocks.probes)
 
 
 def placed(moments: Moments, options: Options) -> Moments:
@@ -180,35 +183,54 @@ def jdr_from_rows(rows: Rows, moments: Moments, options: Options) -> Embedding:
         return _of_selection(chosen, maps, options, y_mean, lambda at: rows.select(at).fold(**exact))
     require_rank(maps, options)
     U, s, V = sketched_svd(X, options.ranks[0], options.solver, options.n_iter, options.generator())
-    return _embedding([(U, s), (V, s)], None, maps, y_mean, options)
+    bases, spectra = _paired(U, s, V, maps)
+    return embedding_of(bases, spectra, np.diag(s)[None], maps, y_mean, options)
 
 
-def _embedding(
-    factors: Sequence[tuple[Array, Array]],
-    X: Array | None,
+def _paired(U: Array, s: Array, V: Array, maps: Sequence[Whitener]) -> tuple[list[Array], tuple[Array, Array]]:
+    """The directions of two views with signs as by `svd_flip`, in pairs, and their spectra."""
+    signs = signs_of(maps[0].push(U))
+    return [U * signs, V * signs], (s, s)
+
+
+def signed(factors: Sequence[tuple[Array, Array]], maps: Sequence[Whitener]) -> tuple[list[Array], tuple[Array, ...]]:
+    """The directions of every view with signs as by `svd_flip`, each view by itself, and their spectra."""
+    bases = [U * signs_of(m.push(U)) for (U, _), m in zip(factors, maps, strict=True)]
+    return bases, tuple(s for _, s in factors)
+
+
+def embedding_of(
+    bases: Sequence[Array],
+    spectra: tuple[Array, ...],
+    core: Array,
     maps: Sequence[Whitener],
     y_mean: Array,
     options: Options,
     probes: Sequence[Array] | None = None,
+    pairs: dict[tuple[int, int], Array] | None = None,
 ) -> Embedding:
-    """Step 2.3: directions of the normalized features to embeddings of the features, with signs as by `svd_flip`.
-
-    X is the (q, k_1, k_2) proxy, or None if the factors are its singular vectors, which keep their signs in pairs.
-    """
-    paired = X is None
-    signs = [signs_of(m.push(U)) for m, (U, _) in zip(maps, factors, strict=True)]
-    bases = [U * (signs[0] if paired else sign) for (U, _), sign in zip(factors, signs, strict=True)]
-    spectra = tuple(s for _, s in factors)
+    """Step 2.3: directions of the normalized features to embeddings of the features."""
     return Embedding(
         bases=tuple(m.push(U) for m, U in zip(maps, bases, strict=True)),
         spectra=spectra,
-        core=np.diag(spectra[0])[None] if X is None else bases[0].T @ X @ bases[1],
+        core=core,
         means=tuple(m.mean for m in maps),
         y_mean=np.asarray(y_mean),
         support=tuple(m.deviations > 0 for m in maps),
         centred=options.centred,
         probes=None if probes is None else tuple(P @ U for P, U in zip(probes, bases, strict=True)),
+        pairs=pairs,
     )
+
+
+def jdr_at(
+    moments: Moments, options: Options, maps: Sequence[Whitener], bases: Sequence[Array], spectra: tuple[Array, ...]
+) -> Embedding:
+    """The embedding with given directions of normalized features, with the proxy of these moments between them."""
+    moments = placed(moments.to_numpy(), options)
+    blocks = normalized(moments, maps, options)
+    core = bases[0].T @ blocks.pair(0, 1) @ bases[1]
+    return embedding_of(bases, spectra, core, maps, moments.y_center, options, blocks.probes)
 
 
 def _of_selection(
@@ -234,7 +256,8 @@ def _of_selection(
         ]
         require_rank(maps_at, options)
         U, s, V = svd(chosen.matrix, options.ranks[0])
-        part = _embedding([(U, s), (V, s)], None, maps_at, y_mean, options)
+        bases, spectra = _paired(U, s, V, maps_at)
+        part = embedding_of(bases, spectra, np.diag(s)[None], maps_at, y_mean, options)
     return part.expanded(at, tuple(m.mean for m in maps))
 
 
@@ -242,7 +265,7 @@ def require_rank(maps: Sequence[Whitener], options: Options) -> None:
     """Raise if a view varies in fewer directions than are asked for."""
     for m, name, r in zip(maps, options.names, options.ranks, strict=True):
         if m.rank < r:
-            raise ValueError(
+            raise RankError(
                 f"n_components={r} is more than the {m.rank} directions in which view {name!r} "
                 "varies: lower n_components, give more rows, or give ridge to regularize a singular covariance."
             )

@@ -78,8 +78,9 @@ class Embedding:
         variance = np.average((Y - centre) ** 2, axis=0, weights=weight).sum()
         if not variance > 0:
             raise ValueError("y is constant, so there is nothing to score.")
-        letters = "abcdefghij"[: len(Z)]
-        prediction = np.einsum(f"q{letters},{','.join('m' + c for c in letters)}->mq", self.core, *Z, optimize=True)
+        prediction = np.tensordot(Z[0], self.core, axes=(1, 1))  # (m, q, r_2, …)
+        for z in Z[1:]:
+            prediction = np.einsum("mqa...,ma->mq...", prediction, z)
         squares = float(np.sum(self.core**2))
         for (j, k), X in (self.pairs or {}).items():
             prediction = prediction + np.einsum("qab,ma,mb->mq", X, Z[j], Z[k], optimize=True)

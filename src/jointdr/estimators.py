@@ -11,14 +11,14 @@ import numpy as np
 
 from jointdr.arrays import Array
 from jointdr.base import KEEP_MOMENTS_BYTES, ViewsTransformer
-from jointdr.directions import Options, jdr, jdr_from_rows, moments_needed
+from jointdr.directions import Options, jdr, jdr_at, jdr_from_rows, moments_needed
 from jointdr.embedding import Embedding
 from jointdr.engines.local import Rows, fold_of
 from jointdr.moments import Moments
-from jointdr.multiview import jdr_of_views
-from jointdr.normalize import whiteners
+from jointdr.multiview import jdr_of_views, jdr_of_views_at
+from jointdr.normalize import Whitener, whiteners
 from jointdr.rank import folds, resolved
-from jointdr.refine import refined
+from jointdr.refine import Refinement, refined
 from jointdr.response import checked, fit_transform_of, warn_if_heavy
 from jointdr.settings import options_of
 from jointdr.views import Views, checked_weight
@@ -72,9 +72,10 @@ class JDR(ViewsTransformer):
         (s₁, s₂): select that many features of each view and embed those alone (Algorithm 3). None in a pair keeps
         all features of that view. ``"auto"`` takes the numbers that predict held-out moments best.
     refine : int, default 0
-        At most this many sweeps of least squares on a model of y, started at JDR: they end when one does not lower the
-        residual of held-out rows. Two sweeps more than halve the error where y is bilinear in the features, for about
-        seven times the time. Not with `partial_fit`, which cannot read the data again.
+        At most this many sweeps of least squares on a model of y, started at JDR: they end when two in a row do not
+        lower the residual of held-out rows, and are dropped if none does. Two sweeps more than halve the error where y
+        is bilinear in the features, for about seven times the time. Not with `partial_fit`, which cannot read the data
+        again.
     link : {"auto", "bilinear", "learned"}, default "auto"
         The model that `refine` fits. ``"bilinear"``: products of the coordinates, with ``moments="all"`` also their
         squares and themselves. ``"learned"``: any smooth function of them, by random Fourier features; slower, but it
@@ -106,7 +107,8 @@ class JDR(ViewsTransformer):
         For input that is one matrix or DataFrame: the columns of each view, as slices, index lists, boolean masks or
         column names. JDR is then a plain scikit-learn transformer.
     random_state : int, RandomState or None
-        Seed of the sketches and of the folds.
+        Seed of the sketches; an integer also of the folds and of the random features of a learned link, which are the
+        same for None and every RandomState.
 
     Attributes
     ----------
@@ -114,7 +116,9 @@ class JDR(ViewsTransformer):
         The paper's Û and V̂.
     singular_values_ : (r,) array, or tuple of them
         Decreasing; how much each pair of directions contributes to the proxy. With several responses, ``moments="all"``
-        or different numbers of directions these do not come in pairs, and there is one array per view.
+        or different numbers of directions these do not come in pairs, and there is one array per view. After a
+        refinement they are the singular values of the bilinear fit, or, where that is not what was fitted, how much y
+        changes along each direction (root mean square), per unit of the coordinate.
     means_ : tuple of (n_k,) arrays
         What is subtracted from each view.
     support_ : tuple of (n_k,) boolean arrays
@@ -126,8 +130,8 @@ class JDR(ViewsTransformer):
     n_features_per_view_ : tuple of ints
         n₁ and n₂; ``n_features_in_`` is their sum, or the columns of the one matrix.
     moments_ : Moments
-        What the fit was computed from. Kept by `partial_fit` and `fit_moments`, and by `fit` with the exact solver
-        while it is smaller than 100 MB.
+        What the fit was computed from. Kept by `partial_fit` and `fit_moments`, and by `fit` of two views with the
+        exact solver while it is smaller than 100 MB.
     solver_ : str
         The solver that was used.
     n_sweeps_ : int
@@ -220,8 +224,7 @@ class JDR(ViewsTransformer):
         views = self._validated(X, reset=True, minimum_rows=2)
         y = checked(y, len(views), "JDR", views.index)
         w = checked_weight(sample_weight, len(views), index=views.index)
-        for name in ("moments_", "_parts", "_embedding", "link_"):
-            self.__dict__.pop(name, None)
+        self._forget()
         Y = self._responses(y, w, reset=True, streaming=False)
         rows = Rows(views.arrays, Y, w)
         options, auto = self._options(views.n_features, Y.shape[1])
@@ -268,7 +271,10 @@ class JDR(ViewsTransformer):
                     rest = Rows(rows.views, rows.y, np.where(fold == i, 0.0, weight))
                     return jdr_of_views(rest, [_without(parts, i)], options, frozenset())[1]
 
-                self._embedding = self._refined(rows, parts, options, self._embedding, without)
+                whole = sum(parts[1:], parts[0])
+                maps, found = self._refined(rows, parts, options, self._embedding, without)
+                if found.bases is not None:
+                    self._embedding = jdr_of_views_at(rows, whole, options, maps, found.bases, found.spectra)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: D102
@@ -278,6 +284,8 @@ class JDR(ViewsTransformer):
                 "use solver='exact', or fit on data that can be read again."
             )
         self._require_no_refinement("partial_fit")
+        if len(getattr(self, "view_names_", ())) > 2:
+            raise ValueError(MANY_VIEWS)
         return super().partial_fit(X, y, sample_weight)
 
     partial_fit.__doc__ = ViewsTransformer.partial_fit.__doc__
@@ -301,8 +309,9 @@ class JDR(ViewsTransformer):
             at = [np.flatnonzero(mask) for mask in embedding.support]
             rows, parts, embedding = rows.select(at), [part.select(at) for part in parts], embedding.select(at)
         inner = options.of_features(at)
-        embedding = self._refined(rows, parts, inner, embedding, lambda i: jdr(_without(parts, i), inner))
-        if self.n_sweeps_:
+        maps, found = self._refined(rows, parts, inner, embedding, lambda i: jdr(_without(parts, i), inner))
+        if found.bases is not None:
+            embedding = jdr_at(sum(parts[1:], parts[0]), inner, maps, found.bases, found.spectra)
             self._embedding = embedding if at is None else embedding.expanded(at, self._embedding.means)
 
     def _refined(
@@ -312,9 +321,9 @@ class JDR(ViewsTransformer):
         options: Options,
         embedding: Embedding,
         without: Callable[[int], Embedding],
-    ) -> Embedding:
+    ) -> tuple[tuple[Whitener, ...], Refinement]:
         maps = whiteners(sum(parts[1:], parts[0]), options.normalize, options.ridge, options.names, options.features)
-        embedding, self.n_sweeps_, self.link_ = refined(
+        found = refined(
             rows,
             maps,
             embedding,
@@ -325,7 +334,8 @@ class JDR(ViewsTransformer):
             "all" if self.moments == "all" else "cross",
             self._fold_seed(),
         )
-        return embedding
+        self.n_sweeps_, self.link_ = found.accepted, found.link
+        return maps, found
 
     def _responses(self, y: Array, weight: Array | None, reset: bool, streaming: bool) -> Array:
         if streaming and self.edges is None:

@@ -65,10 +65,10 @@ def svd(X: Array, n_components: int) -> tuple[Array, Array, Array]:
 def left_vectors(M: Array, n_components: int) -> tuple[Array, Array]:
     """The r leading left singular vectors and values of a wide matrix: a factor of the HOSVD, O(n² columns)."""
     if M.shape[1] > 4 * M.shape[0]:
-        values, E = np.linalg.eigh(M @ M.T)
-        return np.ascontiguousarray(E[:, ::-1][:, :n_components]), np.sqrt(np.clip(values[::-1], 0, None))[
-            :n_components
-        ]
+        scale = float(np.max(np.abs(M))) or 1.0  # squares must not overflow
+        values, E = np.linalg.eigh((M / scale) @ (M / scale).T)
+        s = scale * np.sqrt(np.clip(values[::-1], 0, None))
+        return np.ascontiguousarray(E[:, ::-1][:, :n_components]), s[:n_components]
     U, s, _ = np.linalg.svd(M, full_matrices=M.shape[1] < M.shape[0])
     return U[:, :n_components], np.pad(s, (0, max(0, n_components - len(s))))[:n_components]
 

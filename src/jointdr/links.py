@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Literal
 
@@ -24,8 +24,11 @@ N_FOURIER = 400
 LENGTH_SCALES = (0.75,)
 """Lengths over which a learned link varies, tried on held-out rows, in units of √d in standardized coordinates."""
 
-PENALTIES = tuple(10.0 ** np.arange(-6, 0.1, 0.5))
-"""Ridge penalties of the Fourier part, per unit of weight, tried on held-out rows; the last all but switches it off."""
+PENALTIES = (*10.0 ** np.arange(-6, 0.1, 0.5), 1e3)
+"""Ridge penalties of the Fourier part, per unit of weight, that are tried; the last switches it off."""
+
+FEWEST_LEFT = 0.25
+"""A fit that leaves fewer degrees of freedom per row than this is not trusted."""
 
 JITTER = 1e-10
 """Relative penalty of the product part, so that collinear coordinates do no harm."""
@@ -48,6 +51,7 @@ class Basis:
         Coordinates whose products are features; one array per degree t.
     frequencies : (d, F) array
     phases : (F,) array
+        In single precision, in which cosines take a fraction of the time; they are random anyway.
     """
 
     centre: Array
@@ -71,7 +75,7 @@ class Basis:
         X = self._standardized(Z)
         parts = [np.ones((1, X.shape[1])), *(_products(X, at) for at in self.monomials)]
         if len(self.phases):
-            parts.append(self._amplitude * np.cos(self.frequencies.T @ X + self.phases[:, None]))
+            parts.append(self._amplitude * np.cos(self._angles(X)))
         return np.concatenate(parts).T
 
     def gradient(self, Z: Array, theta: Array) -> Array:
@@ -88,7 +92,7 @@ class Basis:
                 place[np.arange(len(at)), :, at[:, t]] = part
                 result += _products(X, np.delete(at, t, axis=1)).T @ place.reshape(len(at), -1)
         if len(self.phases):
-            slopes = self._amplitude * np.sin(self.frequencies.T @ X + self.phases[:, None])
+            slopes = self._amplitude * np.sin(self._angles(X))
             place = theta[start:, :, None] * self.frequencies.T[:, None, :]
             result -= slopes.T @ place.reshape(len(self.phases), -1)
         return result.reshape(-1, q, d) / self.spread
@@ -96,6 +100,9 @@ class Basis:
     def _standardized(self, Z: Array) -> Array:
         """(d, rows): coordinates come first, because whole rows of an array are gathered faster than columns."""
         return np.ascontiguousarray(((Z - self.centre) / self.spread).T)
+
+    def _angles(self, X: Array) -> Array:
+        return self.frequencies.T @ X.astype(self.frequencies.dtype) + self.phases[:, None]
 
     @property
     def _amplitude(self) -> float:
@@ -120,13 +127,49 @@ class Link:
 
     def predict(self, Z: Array | Sequence[Array]) -> Array:
         """The responses at these coordinates, (rows, q); Z has one array per view, or all of them side by side."""
-        Z = joined(Z)
+        Z = self._joined(Z)
         return np.concatenate([self.basis.features(Z[at]) @ self.theta for at in _blocks(Z, self.basis)])
 
     def gradient(self, Z: Array | Sequence[Array]) -> Array:
         """How the responses change with each coordinate, (rows, q, d)."""
-        Z = joined(Z)
+        Z = self._joined(Z)
         return np.concatenate([self.basis.gradient(Z[at], self.theta) for at in _blocks(Z, self.basis)])
+
+    def mean_square_gradient(self, Z: Array | Sequence[Array], weight: Array) -> Array:
+        """E[∂g/∂z ∂g/∂zᵀ], (d, d), over rows with these weights; O(m q d) time, a block at a time."""
+        Z = self._joined(Z)
+        total = np.zeros((Z.shape[1],) * 2)
+        for at in _blocks(Z, self.basis):
+            G = self.basis.gradient(Z[at], self.theta)
+            total += np.einsum("m,mqi,mqj->ij", weight[at], G, G, optimize=True)
+        return total / weight.sum()
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether there is one response."""
+        return self.theta.shape[1] == 1
+
+    @property
+    def coefficients(self) -> Array:
+        """The coefficients of products of one coordinate of each view, per unit of the coordinates, (products, q)."""
+        at = self.basis.monomials[-1]
+        theta = self.theta[self.basis.n_products - len(at) : self.basis.n_products]
+        return theta / np.prod(self.basis.spread[at], axis=1)[:, None]
+
+    def shifted(self, mean: Array) -> Link:
+        """The link of responses that are larger by this much."""
+        theta = self.theta.copy()
+        theta[0] += mean
+        return replace(self, theta=theta)
+
+    def _joined(self, Z: Array | Sequence[Array]) -> Array:
+        Z = joined(Z)
+        if Z.ndim != 2 or Z.shape[1] != len(self.basis.centre):
+            raise ValueError(
+                f"Z must have {len(self.basis.centre)} coordinates per row, those of all views together as transform "
+                f"gives them; got shape {Z.shape}."
+            )
+        return Z
 
 
 @dataclass(frozen=True)
@@ -170,12 +213,13 @@ class RidgePath:
         ridge = penalty * self.normal.weight + np.finfo(float).tiny
         freedom = self.n_products + float(np.sum(self.values / (self.values + ridge)))
         left = 1.0 - freedom / n_rows
-        return self.normal.residual(self.coefficients(penalty)) / left**2 if left > 0 else np.inf
+        return self.normal.residual(self.coefficients(penalty)) / left**2 if left > FEWEST_LEFT else np.inf
 
 
 def joined(Z: Array | Sequence[Array]) -> Array:
     """Coordinates of all views side by side, (rows, d)."""
-    return np.hstack(Z) if isinstance(Z, (tuple, list)) else Z
+    parts = getattr(Z, "arrays", Z)
+    return np.hstack(list(parts)) if isinstance(parts, (tuple, list)) else np.asarray(parts)
 
 
 def basis_of(
@@ -192,9 +236,7 @@ def basis_of(
     ``products="cross"`` has the products of one coordinate of each view, ``"all"`` also every coordinate and every
     product of two. `length` is that of the Fourier part, in units of √d.
     """
-    total = weight.sum()
-    centre = weight @ Z / total
-    spread = np.sqrt(weight @ (Z - centre) ** 2 / total)
+    centre, spread = _standardization(Z, weight)
     d = sum(ranks)
     ends = np.cumsum([0, *ranks])
     across = np.array(list(itertools.product(*(range(s, e) for s, e in itertools.pairwise(ends)))))
@@ -204,11 +246,19 @@ def basis_of(
         pairs = np.array(list(itertools.combinations_with_replacement(range(d), 2)))
         monomials = (np.arange(d)[:, None], pairs) if len(ranks) <= 2 else (np.arange(d)[:, None], pairs, across)
     rng = np.random.default_rng(seed)
-    frequencies = rng.standard_normal((d, n_fourier)) / (length * np.sqrt(d))
-    phases = rng.uniform(0, 2 * np.pi, n_fourier)
+    frequencies = (rng.standard_normal((d, n_fourier)) / (length * np.sqrt(d))).astype(np.float32)
+    phases = rng.uniform(0, 2 * np.pi, n_fourier).astype(np.float32)
     if products == "cross":  # a bilinear surrogate has no terms of one view alone, so it must not be moved
         centre = np.zeros(d)
-    return Basis(centre, np.where(spread > 0, spread, 1.0), monomials, frequencies, phases)
+    return Basis(centre, spread, monomials, frequencies, phases)
+
+
+def _standardization(Z: Array, weight: Array) -> tuple[Array, Array]:
+    """The mean and the standard deviation of each coordinate, 1 where it does not vary."""
+    total = weight.sum()
+    centre = weight @ Z / total
+    spread = np.sqrt(weight @ (Z - centre) ** 2 / total)
+    return centre, np.where(spread > 0, spread, 1.0)
 
 
 def normal_equations(basis: Basis, Z: Array, Y: Array, weight: Array) -> Normal:
@@ -261,11 +311,13 @@ def fit_learned(
     """
     ranks = [z.shape[1] for z in Z]
     X = joined(Z)
-    best: tuple[float, Any] = (np.inf, None)
-    fitted = np.ones(len(X), dtype=bool) if held_out is None else ~held_out
     n_rows = max(float(weight.sum()), float(np.count_nonzero(weight)))  # a weight of 2 is two rows
-    for length in lengths:
-        basis = basis_of(X, weight, ranks, "all", N_FOURIER, length, seed)
+    # Cross-validation may also do without the products of two coordinates of one view, where there are few rows.
+    kinds: tuple[Products, ...] = ("all", "cross") if held_out is None else ("all",)
+    fitted = np.ones(len(X), dtype=bool) if held_out is None else ~held_out
+    best: tuple[float, Any] = (np.inf, None)
+    for length, kind in itertools.product(lengths, kinds):
+        basis = basis_of(X, weight, ranks, kind, N_FOURIER, length, seed)
         path = RidgePath(normal_equations(basis, X[fitted], Y[fitted], weight[fitted]), basis.n_products)
         test = None if held_out is None else normal_equations(basis, X[held_out], Y[held_out], weight[held_out])
         for penalty in PENALTIES:
@@ -273,16 +325,22 @@ def fit_learned(
             error = path.cross_validation(penalty, n_rows) if test is None else test.residual(theta)
             if error < best[0]:
                 best = error, (Link("learned", basis, theta), penalty)
-    if best[1] is None:  # fewer rows than products of coordinates
-        return fit_bilinear(Z, Y, weight, "all"), 0.0
+    if best[1] is None:  # hardly more rows than products of coordinates: nothing to be learned but the mean
+        basis = basis_of(X, weight, ranks, "cross")
+        theta = np.zeros((basis.width, Y.shape[1]))
+        theta[0] = weight @ Y / weight.sum()
+        return Link("learned", basis, theta), PENALTIES[-1]
     link, penalty = best[1]
     return link, penalty
 
 
 def refitted(link: Link, penalty: float, Z: Sequence[Array], Y: Array, weight: Array) -> Link:
-    """A link with the same basis and penalty, fitted to these rows."""
-    path = RidgePath(normal_equations(link.basis, joined(Z), Y, weight), link.basis.n_products)
-    return Link(link.kind, link.basis, path.coefficients(penalty))
+    """A link with the same products, frequencies and penalty, fitted to these rows."""
+    X = joined(Z)
+    centre, spread = _standardization(X, weight)
+    basis = replace(link.basis, centre=centre, spread=spread)
+    path = RidgePath(normal_equations(basis, X, Y, weight), basis.n_products)
+    return Link(link.kind, basis, path.coefficients(penalty))
 
 
 def _products(X: Array, at: Array) -> Array:
@@ -292,5 +350,5 @@ def _products(X: Array, at: Array) -> Array:
     return reduce(np.multiply, (X[rows] for rows in at.T))
 
 
-def _blocks(Z: Array, basis: Basis) -> Any:
-    return slices(len(Z), max(256, BLOCK_BYTES // (8 * basis.width)))
+def _blocks(Z: Array, basis: Basis) -> list[slice]:
+    return list(slices(len(Z), max(256, BLOCK_BYTES // (8 * basis.width)))) or [slice(0, 0)]

@@ -9,14 +9,16 @@ import numpy as np
 
 from jointdr import proxy, tensor
 from jointdr.arrays import Array
-from jointdr.directions import Options, normalized, placed, require_rank, unfolding
-from jointdr.embedding import Embedding, signs_of
+from jointdr.directions import Options, embedding_of, normalized, placed, require_rank, signed, unfolding
+from jointdr.embedding import Embedding
 from jointdr.engines.local import Rows
 from jointdr.factorize import left_vectors
 from jointdr.moments import Moments
 from jointdr.normalize import Whitener, whiteners
-from jointdr.rank import Fold, resolved
+from jointdr.rank import Fold, resolved, usable_folds
 from jointdr.tensor import TensorParts
+
+Bases = Sequence[Array]
 
 
 def jdr_of_views(
@@ -51,28 +53,40 @@ def jdr_of_views(
     """
     whole = sum(parts[1:], parts[0]).to_numpy()
     maps = whiteners(whole, options.normalize, options.ridge, options.names, options.features)
+    if "rank" not in auto:
+        require_rank(maps, options)
     about = placed(whole, options)
     if options.centres_response:
         rows = rows.centred()
-    tensors = _tensors(rows, maps, options, len(parts), seed) if "tensor" in options.extra else None
-    everything = range(len(parts))
+    n_tensors = len(parts) if auto else 1
+    tensors = _tensors(rows, maps, options, n_tensors, seed) if "tensor" in options.extra else None
+    everything = range(n_tensors)
     blocks = _blocks(about, tensors, everything, maps, options)
     if auto:
         options = resolved(_folds(parts, about, tensors, maps, options, blocks), options, auto)
-    require_rank(maps, options)
+        require_rank(maps, options)
     factors = [left_vectors(unfolding(blocks, k, options.extra), r) for k, r in enumerate(options.ranks)]
-    if "tensor" not in options.extra:
-        tensors = None
-    if tensors is not None and tensors.tensors is not None and options.n_hooi:
-        factors = tensor.hooi(tensors.mean(everything), [U for U, _ in factors], options.n_hooi)
-    core = None
-    if tensors is not None and tensors.tensors is None:
-        sweeps = options.n_iter + options.n_hooi if "pairs" not in options.extra else 0
-        sharpened, core = tensor.hooi_from_rows(rows, maps, [U for U, _ in factors], sweeps)
-        factors = sharpened if sweeps else factors
-    elif tensors is not None:
-        core = tensor.core_of(tensors.mean(everything), [U for U, _ in factors])
-    return options, _embedding(factors, core, blocks, maps, about.y_center, options)
+    X = None
+    if "tensor" in options.extra and tensors is not None:
+        rest = options.extra - {"tensor"}
+        if tensors.tensors is not None:
+            X = tensors.mean(everything)
+            factors = tensor.hooi(X, factors, options.n_hooi)
+        else:
+            beside = [unfolding(blocks, k, rest) for k in range(len(maps))] if rest else None
+            factors = tensor.hooi_from_rows(rows, maps, factors, options.n_iter + options.n_hooi, beside)
+    bases, spectra = signed(factors, maps)
+    return options, _embedding(bases, spectra, X, rows, blocks, maps, about.y_center, options)
+
+
+def jdr_of_views_at(
+    rows: Rows, moments: Moments, options: Options, maps: Sequence[Whitener], bases: Bases, spectra: tuple[Array, ...]
+) -> Embedding:
+    """The embedding with given directions of normalized features, with the proxy of these rows between them."""
+    moments = placed(moments.to_numpy(), options)
+    rows = rows.centred() if options.centres_response else rows
+    blocks = normalized(moments, maps, options)
+    return _embedding(bases, spectra, None, rows, blocks, maps, moments.y_center, options)
 
 
 def _tensors(rows: Rows, maps: Sequence[Whitener], options: Options, n_folds: int, seed: int) -> TensorParts:
@@ -103,43 +117,34 @@ def _folds(
     blocks: proxy.Blocks,
 ) -> list[Fold]:
     """Leave out each part in turn, with the centre and the normalization of all of them."""
-    at = [part.to_numpy().about(whole.centers, whole.y_center) for part in parts]
+    usable = usable_folds(parts)
+    at = {i: parts[i].to_numpy().about(whole.centers, whole.y_center) for i in usable}
     result = []
-    for i, part in enumerate(at):
-        others = [j for j in range(len(at)) if j != i]
+    for i in usable:
+        others = [j for j in usable if j != i]
         rest = sum((at[j] for j in others[1:]), at[others[0]])
         train = _blocks(rest, tensors, others, maps, options, blocks.probes)
-        test = _blocks(part, tensors, [i], maps, options, blocks.probes)
+        test = _blocks(at[i], tensors, [i], maps, options, blocks.probes)
         result.append(Fold(train, test, maps))
     return result
 
 
 def _embedding(
-    factors: Sequence[tuple[Array, Array]],
-    core: Array | None,
+    bases: Sequence[Array],
+    spectra: tuple[Array, ...],
+    X: Array | None,
+    rows: Rows,
     blocks: proxy.Blocks,
     maps: Sequence[Whitener],
     y_mean: Array,
     options: Options,
 ) -> Embedding:
-    """Step 2.3 for every view, with signs as by `svd_flip`."""
-    signs = [signs_of(m.push(U)) for m, (U, _) in zip(maps, factors, strict=True)]
-    bases = [U * sign for (U, _), sign in zip(factors, signs, strict=True)]
-    if core is None:
+    """With the proxy tensor between the directions (from X, or by a read), and the moments of pairs that were used."""
+    if "tensor" not in options.extra:
         core = np.zeros((len(y_mean), *options.ranks))
-    for k, sign in enumerate(signs):
-        core = core * sign.reshape(-1, *([1] * (len(signs) - 1 - k)))
+    else:
+        core = tensor.core_from_rows(rows, maps, bases) if X is None else tensor.core_of(X, bases)
     pairs = None
     if "pairs" in options.extra:
-        pairs = {(j, k): bases[j].T @ X @ bases[k] for (j, k), X in blocks.pairs.items() if j < k}
-    return Embedding(
-        bases=tuple(m.push(U) for m, U in zip(maps, bases, strict=True)),
-        spectra=tuple(s for _, s in factors),
-        core=core,
-        means=tuple(m.mean for m in maps),
-        y_mean=np.asarray(y_mean),
-        support=tuple(m.deviations > 0 for m in maps),
-        centred=options.centred,
-        probes=None if blocks.probes is None else tuple(P @ U for P, U in zip(blocks.probes, bases, strict=True)),
-        pairs=pairs,
-    )
+        pairs = {(j, k): bases[j].T @ M @ bases[k] for (j, k), M in blocks.pairs.items() if j < k}
+    return embedding_of(bases, spectra, core, maps, y_mean, options, blocks.probes, pairs)

@@ -32,6 +32,10 @@ class ConstantFeatureWarning(UserWarning):
     """Some features do not vary and get no weight."""
 
 
+class RankError(ValueError):
+    """A view varies in fewer directions than are asked for."""
+
+
 @dataclass(frozen=True)
 class Whitener:
     """The map a → a′ = Wᵀ(a − µ) of one view.

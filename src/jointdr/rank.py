@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import stdtrit
 from sklearn.base import clone
 
 from jointdr import proxy, selection
@@ -42,9 +44,9 @@ __all__ = [
     "useful_moments",
 ]
 
-LEVEL = 4.0
-"""A set of moments is refused if it explains less of held-out cross moments by this many standard errors. With five
-folds a good set fails by chance once in 120 times; what skewed features do to within-view moments is far beyond it."""
+CHANCE = 0.008
+"""A set of moments is refused if it explains so much less of held-out cross moments that a good one would do so by
+chance with this probability. What skewed features do to within-view moments is far beyond it."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +58,20 @@ class Fold:
     maps: tuple[Whitener, ...]
 
 
-def folds(parts: Sequence[Moments], options: Options) -> list[Fold]:
-    """Leave out each part in turn, O(K n³)."""
-    if len(parts) < 2:
+def usable_folds(parts: Sequence[Moments]) -> list[int]:
+    """The parts with rows that count; choices take at least two."""
+    usable = [i for i, part in enumerate(parts) if part.weight > 0]
+    if len(usable) < 2:
         raise ValueError(
             "'auto' and moments='all' choose on held-out folds, so they need a list of at least two Moments, "
-            f"one per fold; got {len(parts)}."
+            f"one per fold, with positive weights; got {len(usable)}. Give more rows, or another random_state."
         )
+    return usable
+
+
+def folds(parts: Sequence[Moments], options: Options) -> list[Fold]:
+    """Leave out each part in turn, O(K n³)."""
+    parts = [parts[i] for i in usable_folds(parts)]
     result = []
     for i, part in enumerate(parts):
         rest = [p for j, p in enumerate(parts) if j != i]
@@ -151,23 +160,30 @@ def useful_moments(held_out: Sequence[Fold], options: Options) -> frozenset[str]
     Where cross moments hold no signal at all (even links), nothing is significantly worse, and all moments are used.
     With three and more views the cross moments are those of pairs, the tensor, or both, whichever explain most.
     """
-    cores = [frozenset[str]()] if len(options.ranks) == 2 else [frozenset({"pairs"}), frozenset({"tensor"})]
-    if len(cores) > 1:
-        cores = [c & options.extra for c in (*cores, cores[0] | cores[1]) if c & options.extra]
-    base = max(cores, key=lambda core: np.mean([_explained(fold, core, options.ranks) for fold in held_out]))
-    subsets = [frozenset(c) | base for size in (2, 1, 0) for c in combinations(("within", "means"), size)]
-    scores = {extra: np.array([_explained(fold, extra, options.ranks) for fold in held_out]) for extra in subsets}
+    cores = [frozenset[str]()] if len(options.ranks) == 2 else _cores(options.extra)
+
+    @cache
+    def explained(extra: frozenset[str]) -> Array:
+        return np.array([_explained(fold, extra, options.ranks) for fold in held_out])
+
+    base = max(cores, key=lambda core: explained(core).mean())
+    limit = float(stdtrit(len(held_out) - 1, 1 - CHANCE))
     for size in (2, 1):
-        allowed = {}
-        for extra in subsets:
-            if len(extra - base) == size:
-                difference = scores[extra] - scores[base]
-                error = difference.std(ddof=1) / np.sqrt(len(difference))
-                if difference.mean() > -LEVEL * error:
-                    allowed[extra] = difference.mean()
+        allowed: dict[frozenset[str], float] = {}
+        for added in [frozenset(names) for names in combinations(("within", "means"), size)]:
+            # Averaged over the cores: the best of them owes some of its lead to chance, which additions would pay for.
+            difference = np.mean([explained(core | added) - explained(core) for core in cores], axis=0)
+            if difference.mean() > -limit * difference.std(ddof=1) / np.sqrt(len(difference)):
+                allowed[added] = float(difference.mean())
         if allowed:
-            return max(allowed, key=lambda extra: allowed[extra])
+            return base | max(allowed.items(), key=lambda item: item[1])[0]
     return base
+
+
+def _cores(extra: frozenset[str]) -> list[frozenset[str]]:
+    """With three and more views: pairs, the tensor, or both, as far as they are there."""
+    cores = [frozenset({"pairs"}), frozenset({"tensor"}), frozenset({"pairs", "tensor"})]
+    return [core for core in cores if core <= extra]
 
 
 def _explained(fold: Fold, extra: frozenset[str], ranks: Sequence[int]) -> float:

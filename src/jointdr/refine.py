@@ -16,16 +16,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, lsqr
 
 from jointdr.arrays import Array, as_float, float_dtype, inner, like, to_numpy
 from jointdr.embedding import Embedding, projected, signs_of
-from jointdr.engines.local import Rows
+from jointdr.engines.local import LARGE_BLOCK_BYTES, Rows, block_rows, slices
 from jointdr.links import Link, Products, fit_bilinear, fit_learned, refitted
-from jointdr.normalize import Whitener
+from jointdr.normalize import RankError, Whitener
 
 LINKS = ("auto", "bilinear", "learned")
 
@@ -54,8 +54,11 @@ class NormalizedView:
 
     def transposed_times(self, R: Array) -> Array:
         """A′ᵀR, (k, r)."""
-        X = as_float(self.X, float_dtype(self.X))
-        product = np.asarray(to_numpy(inner(X, like(R, X))), dtype=float)
+        dtype = float_dtype(self.X)
+        product = np.zeros((self.X.shape[1], R.shape[1]))
+        for at in slices(len(R), block_rows((self.X,), block_bytes=LARGE_BLOCK_BYTES)):
+            X = as_float(self.X[at, :], dtype)
+            product += to_numpy(inner(X, like(R[at], X)))
         return self.map.pull(product - np.outer(self.map.mean, R.sum(axis=0)))
 
 
@@ -137,7 +140,7 @@ class Trial:
     @property
     def best(self) -> int:
         """The number of sweeps with the lowest held-out residual."""
-        return int(np.argmin([e.sum() for e in self.errors]))
+        return int(np.argmin([e.sum() for e in self.errors])) if self.errors else 0
 
     @property
     def is_clear(self) -> bool:
@@ -148,7 +151,7 @@ class Trial:
 
     def on_all_rows(self, Z: list[Array]) -> Link:
         """The link of the best sweep, fitted again to all rows at these coordinates."""
-        if self.kind == "bilinear":
+        if self.kind == "bilinear" or not self.path:
             return fit_bilinear(Z, self.problem.Y, self.problem.weight, self.problem.products)
         sweep = self.path[self.best]
         return refitted(sweep.link, sweep.penalty, Z, self.problem.Y, self.problem.weight)
@@ -170,6 +173,27 @@ class Trial:
         return bases
 
 
+class Refinement(NamedTuple):
+    """What `refined` found.
+
+    Attributes
+    ----------
+    bases : tuple of (k_k, r_k) arrays, or None
+        Orthonormal directions in normalized coordinates; None if no sweep helped.
+    spectra : tuple of (r_k,) arrays
+        Their weights, see `_ordered`; empty if no sweep helped.
+    accepted : int
+        The number of sweeps with the lowest residual of held-out rows; 0 if none is lower than that of the start.
+    link : Link
+        Fitted to all rows, in the coordinates of these directions, or of the start.
+    """
+
+    bases: Bases | None
+    spectra: tuple[Array, ...]
+    accepted: int
+    link: Link
+
+
 def refined(
     rows: Rows,
     maps: Sequence[Whitener],
@@ -180,18 +204,18 @@ def refined(
     link: Literal["auto", "bilinear", "learned"] = "bilinear",
     products: Products = "cross",
     seed: int = 0,
-) -> tuple[Embedding, int, Link]:
+) -> Refinement:
     """Refine an embedding by least squares, as long as it helps on rows that were not fitted.
 
     Parameters
     ----------
     rows : Rows
-        All data, which is read about 2·`ITERATIONS` + 2 times a sweep.
+        All data, which is read about 2·`ITERATIONS` + 2 times a sweep. The gradient of the link takes O(m q Σ r_k).
     maps : sequence of Whitener
     whole : Embedding
-        Fitted to all rows: what is returned if nothing better is found.
+        Fitted to all rows.
     without : callable
-        The embedding fitted to all rows but those of one fold: where a trial starts.
+        The embedding fitted to all rows but those of one fold: where a trial starts. It may raise `RankError`.
     fold : (m,) integer array
         The fold of each row.
     sweeps : int
@@ -204,47 +228,43 @@ def refined(
     seed : int
         Of the random features of a learned link.
 
-    Returns
-    -------
-    embedding : Embedding
-    accepted : int
-        The number of sweeps with the lowest residual of held-out rows; 0 if none is lower than that of the start.
-    link : Link
-        Fitted to all rows, in the coordinates of the embedding.
-
     Notes
     -----
     Sweeps are tried on all rows but those of one fold, which judge them. If these cannot tell clearly whether sweeps
-    help, the next fold is left out, and so on, at most once each. If sweeps do not help, the
-    embedding is returned as it was; otherwise the end of the trial is polished by one more sweep on all rows, or, if it
-    fits them less well than the embedding does, the sweeps are made again on all rows from there.
+    help, the next fold is left out, and so on, at most once each. If sweeps help, the end of the trial is polished by
+    one more sweep on all rows, or, if it fits them less well than the embedding does, the sweeps are made again on all
+    rows from there.
     """
     views = tuple(NormalizedView(X, m) for X, m in zip(rows.views, maps, strict=True))
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-    problem = Problem(views, rows.centred().y, weight, products, seed)
+    Y = rows.centred().y
+    scale = float(np.sqrt(np.average(np.sum(Y**2, axis=1), weights=weight))) or 1.0
+    problem = Problem(views, Y / scale, weight, products, seed)
     trials = [Trial(problem, kind, sweeps) for kind in (("bilinear", "learned") if link == "auto" else (link,))]
+    best = trials[0]
     for i in range(int(fold.max()) + 1):
-        start = _normalized_bases(without(i), maps)
+        if not weight[fold == i].any() or not weight[fold != i].any():
+            continue
+        try:
+            start = _normalized_bases(without(i), maps)
+        except RankError:  # a feature that varies in this fold only
+            continue
         for trial in trials:
             trial.run(start, fold == i)
         best = trials[0] if len(trials) == 1 or _advantage(*trials) <= 1.0 else trials[1]
         if best.is_clear:
             break
+    bases: Bases | None = None
+    spectra: tuple[Array, ...] = ()
     if best.best:
         bases, spectra = _ordered(best, best.swept(_normalized_bases(whole, maps)))
-        core, pairs = _cores(problem, problem.coordinates(bases), whole.pairs is not None)
-        whole = replace(
-            whole,
-            bases=tuple(m.push(U) for m, U in zip(maps, bases, strict=True)),
-            spectra=spectra,
-            core=core,
-            pairs=pairs,
-            probes=None,
-        )
-    g = best.on_all_rows([np.asarray(to_numpy(z), dtype=float) for z in whole.transform(rows.views)])
-    theta = g.theta.copy()
+        Z = problem.coordinates(bases)
+    else:
+        Z = [np.asarray(to_numpy(z), dtype=float) for z in whole.transform(rows.views)]
+    g = best.on_all_rows(Z)
+    theta = g.theta * scale
     theta[0] += whole.y_mean  # the constant: links predict y, not y − µ
-    return whole, best.best, replace(g, theta=theta)
+    return Refinement(bases, tuple(scale * s for s in spectra), best.best, replace(g, theta=theta))
 
 
 def _advantage(simple: Trial, learned: Trial) -> float:
@@ -294,46 +314,22 @@ def _ordered(trial: Trial, bases: Bases) -> tuple[Bases, tuple[Array, ...]]:
     """
     problem = trial.problem
     Z = problem.coordinates(bases)
-    if trial.kind == "bilinear" and problem.products == "cross" and len(bases) == 2 and problem.Y.shape[1] == 1:
-        S = _cores(problem, Z)[0][0]
-        if S.shape[0] == S.shape[1]:
-            P, s, Qt = np.linalg.svd(S)
-            turned = (bases[0] @ P, bases[1] @ Qt.T)
-            signs = signs_of(problem.views[0].map.push(turned[0]))
-            return tuple(H * signs for H in turned), (s, s)
-    G = trial.on_all_rows(Z).gradient(Z)
+    link = trial.on_all_rows(Z)
+    r = bases[0].shape[1]
+    if trial.kind == "bilinear" and problem.products == "cross" and len(link.theta) == 1 + r * r and link.is_scalar:
+        P, s, Qt = np.linalg.svd(link.coefficients.reshape(r, r))
+        turned = (bases[0] @ P, bases[1] @ Qt.T)
+        signs = signs_of(problem.views[0].map.push(turned[0]))
+        return tuple(H * signs for H in turned), (s, s)
+    squares = link.mean_square_gradient(Z, problem.weight)
     ends = np.cumsum([0, *(H.shape[1] for H in bases)])
     result, spectra = [], []
     for k, (start, end) in enumerate(itertools.pairwise(ends)):
-        S = G[:, :, start:end]
-        values, E = np.linalg.eigh(np.einsum("m,mqr,mqt->rt", problem.weight, S, S, optimize=True))
+        values, E = np.linalg.eigh(squares[start:end, start:end])
         H = bases[k] @ E[:, ::-1]
-        signs = signs_of(problem.views[k].map.push(H))
-        result.append(H * signs)
-        spectra.append(np.sqrt(np.clip(values[::-1], 0, None) / problem.weight.sum()))
+        result.append(H * signs_of(problem.views[k].map.push(H)))
+        spectra.append(np.sqrt(np.clip(values[::-1], 0, None)))
     return tuple(result), tuple(spectra)
-
-
-def _cores(problem: Problem, Z: list[Array], pairs: bool = False) -> tuple[Array, dict[tuple[int, int], Array] | None]:
-    """The proxy between the directions by least squares: coefficients of products of one coordinate of each view.
-
-    With `pairs` also those of two coordinates of different views, as `Embedding` keeps them for three and more views.
-    """
-    link = fit_bilinear(Z, problem.Y, problem.weight, "all" if pairs else "cross")
-    ranks = [z.shape[1] for z in Z]
-    starts = np.cumsum([1, *(len(at) for at in link.basis.monomials)])
-    scaled = [
-        link.theta[start : start + len(at)] / np.prod(link.basis.spread[at], axis=1)[:, None]
-        for start, at in zip(starts, link.basis.monomials, strict=False)
-    ]
-    core = scaled[-1].T.reshape(-1, *ranks)
-    if not pairs:
-        return core, None
-    view = np.repeat(np.arange(len(ranks)), ranks)[link.basis.monomials[1]]
-    return core, {
-        (j, k): scaled[1][(view[:, 0] == j) & (view[:, 1] == k)].T.reshape(-1, ranks[j], ranks[k])
-        for j, k in itertools.combinations(range(len(ranks)), 2)
-    }
 
 
 def _normalized_bases(embedding: Embedding, maps: Sequence[Whitener]) -> Bases:

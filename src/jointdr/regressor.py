@@ -36,7 +36,8 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
         ``"kernel"``: Nadaraya-Watson regression (`KernelRegression`), as in the paper. ``"bilinear"``: least squares
         on products of one coordinate of each view; with ``moments="all"`` also on their squares and themselves.
     random_state : int, RandomState or None
-        Of the random features, and of the rows that a kernel's bandwidth is tuned on.
+        Of the random features (an integer; they are the same for None and every RandomState), and of the rows that a
+        kernel's bandwidth is tuned on.
 
     Attributes
     ----------
@@ -50,7 +51,8 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
     Notes
     -----
     The embedding sees y as its ``response`` says; the head always predicts y itself, one number or several per row.
-    Cross-validate with ``Views(A, B)``, which scikit-learn splits by rows.
+    Cross-validate with ``Views(A, B)``, which scikit-learn splits by rows. A sample weight of 2 counts as two equal
+    rows, also where cross-validation asks how many rows there are.
 
     Examples
     --------
@@ -95,6 +97,7 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
         self.embedding_ = fitted
         self._one_column = not several
         self.n_features_in_ = fitted.n_features_in_
+        self.__dict__.pop("feature_names_in_", None)
         if hasattr(fitted, "feature_names_in_"):
             self.feature_names_in_ = fitted.feature_names_in_
         return self
@@ -113,10 +116,11 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
             return KernelRegression(random_state=self.random_state).fit(Views(*Z), y, weight)
         Y = y if y.ndim == 2 else y[:, None]
         w = np.ones(len(Y)) if weight is None else weight
+        mean = np.average(Y, axis=0, weights=w)
         if self.head == "bilinear":
-            return fit_bilinear(Z, Y, w, products)
+            return fit_bilinear(Z, Y - mean, w, products).shifted(mean)
         seed = int(self.random_state) if isinstance(self.random_state, Integral) else 0
-        return fit_learned(Z, Y, w, lengths=LENGTHS, seed=seed)[0]
+        return fit_learned(Z, Y - mean, w, lengths=LENGTHS, seed=seed)[0].shifted(mean)
 
     @staticmethod
     def _coordinates(embedding: Any, X: Any) -> list[Array]:

@@ -95,6 +95,8 @@ def _check_values(model: Any) -> None:
             raise ValueError(f"{name}={value!r} must be an integer >= 0.")
     if model.moments not in ("cross", "all"):
         raise ValueError(f"moments={model.moments!r} is not understood; choose 'cross' or 'all'.")
+    if isinstance(model.random_state, Integral) and int(model.random_state) < 0:
+        raise ValueError(f"random_state={model.random_state} must not be negative.")
     if not isinstance(model.n_folds, Integral) or int(model.n_folds) < 2:
         raise ValueError(f"n_folds={model.n_folds!r} must be an integer of at least 2.")
     if model.n_hooi and model.moments == "all":
@@ -144,7 +146,9 @@ def _tensor_solver(model: Any, n_features: tuple[int, ...], n_responses: int, au
     """``"exact"`` forms the proxy tensor (one per fold, where something is left to the data), if the budget allows."""
     if not isinstance(model.max_tensor_bytes, Real) or not float(model.max_tensor_bytes) > 0:
         raise ValueError(f"max_tensor_bytes={model.max_tensor_bytes!r} must be a positive number of bytes.")
-    needed = 8 * n_responses * float(np.prod(n_features, dtype=float)) * (int(model.n_folds) if auto else 1)
+    # Where something is left to the data, one tensor per fold is kept, and unfoldings of each of them and of its rest.
+    copies = int(model.n_folds) * (1 + 2 * len(n_features)) if auto else 1
+    needed = 8 * n_responses * float(np.prod(n_features, dtype=float)) * copies
     if needed <= float(model.max_tensor_bytes) or model.normalize == "joint":
         return "exact" if model.solver == "auto" else model.solver
     if model.solver == "exact":
@@ -166,7 +170,7 @@ def _ranks(r: Any, n_features: tuple[int, ...]) -> tuple[int, ...] | None:
         raise ValueError(f"n_components={r!r} must be a positive integer, one per view, or 'auto'.")
     limits = n_features if isinstance(r, (tuple, list)) else (min(n_features),) * len(n_features)
     if any(k > n for k, n in zip(ranks, limits, strict=True)):
-        raise ValueError(f"n_components={r} is more than the smaller view has features; n_features = {n_features}.")
+        raise ValueError(f"n_components={r} is more than a view has features; n_features = {n_features}.")
     return tuple(int(k) for k in ranks)
 
 

@@ -18,6 +18,9 @@ from jointdr.factorize import left_vectors
 from jointdr.normalize import Whitener
 from jointdr.proxy import OVERFLOW
 
+Factor = tuple[Array, Array]
+"""Directions of a view, (k, r), and their singular values, (r,)."""
+
 SKETCH_COLUMNS = 64
 """Columns of a sketched unfolding, at least; passes over the data sharpen the directions afterwards."""
 
@@ -75,20 +78,28 @@ def core_of(X: Array, bases: Sequence[Array | None]) -> Array:
     return X
 
 
-def hooi(X: Array, bases: Sequence[Array], sweeps: int) -> list[tuple[Array, Array]]:
-    """Higher-order orthogonal iteration (De Lathauwer et al. 2000) from given bases; each step fits X no worse.
+def hooi(X: Array, factors: Sequence[Factor], sweeps: int) -> list[Factor]:
+    """Higher-order orthogonal iteration (De Lathauwer et al. 2000) from given directions; each step fits X no worse.
 
-    Returns the bases and singular values per view. A sweep costs O(K n^K r).
+    `factors` and the result have the directions and singular values of each view. A sweep costs O(K n^K r).
     """
-    bases = list(bases)
-    factors: list[tuple[Array, Array]] = []
+    factors = list(factors)
     for _ in range(sweeps):
-        factors = []
-        for k, U in enumerate(bases):
-            others = [None if j == k else V for j, V in enumerate(bases)]
-            factors.append(left_vectors(unfolded(core_of(X, others), k), U.shape[1]))
-            bases[k] = factors[-1][0]
+        for k in range(len(factors)):
+            others = [None if j == k else U for j, (U, _) in enumerate(factors)]
+            factors[k] = _updated(factors[k], unfolded(core_of(X, others), k))
     return factors
+
+
+def _updated(factor: Factor, M: Array) -> Factor:
+    """The leading directions of a contracted unfolding; the old ones if it holds fewer than are asked for."""
+    r = factor[0].shape[1]
+    return left_vectors(M, r) if M.shape[1] >= r else factor
+
+
+def row_products(R: Array, Z: Array) -> Array:
+    """All products of an entry of a row of R and one of the same row of Z, (rows, columns of R · columns of Z)."""
+    return namespace(R, Z).reshape(R[:, :, None] * Z[:, None, :], (R.shape[0], -1))
 
 
 # ---------------------------------------------------------------- reads of the data
@@ -112,16 +123,15 @@ def formed(rows: Rows, maps: Sequence[Whitener], n_folds: int = 1, seed: int = 0
             Y = like(block.y[at] if block.weight is None else block.y[at] * block.weight[at, None], views[0])
             first = views[0]
             for X in views[1:-1]:
-                first = namespace(X).reshape(first[:, :, None] * X[:, None, :], (X.shape[0], -1))
+                first = row_products(first, X)
             for q in range(Y.shape[1]):
                 sums[i][q] += to_numpy(inner(first, views[-1] * Y[:, q : q + 1]))
-    tensors = []
-    for total in sums:
+    for i, total in enumerate(sums):
         X = total.reshape(-1, *sizes)
         for k, m in enumerate(maps):
             X = np.moveaxis(m.pull(unfolded(X, k)).reshape(-1, *np.delete(X.shape, k + 1)), 0, k + 1)
-        tensors.append(_finite(X))
-    return TensorParts(weights, tensors=tensors)
+        sums[i] = _finite(X)
+    return TensorParts(weights, tensors=sums)
 
 
 def sketched(
@@ -136,7 +146,10 @@ def sketched(
     shapes = [(X.shape[1], rows.y.shape[1] * columns) for X in rows.views]
     sums = [[np.zeros(shape) for shape in shapes] for _ in range(n_folds)]
     weights = np.zeros(n_folds)
-    for i, block in rows.fold_blocks(block_rows(rows.views, block_bytes=LARGE_BLOCK_BYTES), n_folds, 0, seed):
+    size = min(
+        block_rows(rows.views, block_bytes=LARGE_BLOCK_BYTES), LARGE_BLOCK_BYTES // (8 * columns * rows.y.shape[1])
+    )
+    for i, block in rows.fold_blocks(max(16, size), n_folds, 0, seed):
         weights[i] += len(block.y) if block.weight is None else block.weight.sum()
         H = [projected(X, m.mean, S) for X, m, S in zip(block.views, maps, right, strict=True)]
         for k, m in enumerate(maps):
@@ -160,37 +173,46 @@ def contracted(rows: Rows, maps: Sequence[Whitener], bases: Sequence[Array], k: 
         for j, (X, m) in enumerate(zip(block.views, maps, strict=True)):
             if j != k:
                 Z = projected(X, m.mean, right[j])
-                R = Z if R is None else namespace(Z).reshape(R[:, :, None] * Z[:, None, :], (Z.shape[0], -1))
+                R = Z if R is None else row_products(R, Z)
         return (_against(block, k, maps[k].mean, R),)
 
-    (total,) = rows.accumulate(of_block)
+    width = rows.y.shape[1] * int(np.prod([U.shape[1] for j, U in enumerate(bases) if j != k]))
+    (total,) = rows.accumulate(of_block, width)
     weight = float(len(rows)) if rows.weight is None else float(rows.weight.sum())
     return maps[k].pull(_finite(total)) / weight
 
 
 def hooi_from_rows(
-    rows: Rows, maps: Sequence[Whitener], bases: Sequence[Array], sweeps: int
-) -> tuple[list[tuple[Array, Array]], Array]:
-    """Sweeps of `hooi` by reads of the data, K a sweep, without the tensor; and the core between the last bases."""
-    bases = list(bases)
-    K = len(bases)
-    factors: list[tuple[Array, Array]] = [(U, np.ones(U.shape[1])) for U in bases]
+    rows: Rows,
+    maps: Sequence[Whitener],
+    factors: Sequence[Factor],
+    sweeps: int,
+    beside: Sequence[Array] | None = None,
+) -> list[Factor]:
+    """Sweeps of `hooi` by reads of the data, K a sweep, without the tensor.
+
+    `beside` has more columns for each view, (k_k, many), whose directions count too.
+    """
+    factors = list(factors)
     for _ in range(sweeps):
-        for k in range(K):
-            M = contracted(rows, maps, bases, k)
-            factors[k] = left_vectors(M, bases[k].shape[1])
-            bases[k] = factors[k][0]
-    if not sweeps:
-        M = contracted(rows, maps, bases, K - 1)
+        for k in range(len(factors)):
+            M = contracted(rows, maps, [U for U, _ in factors], k)
+            factors[k] = _updated(factors[k], M if beside is None else np.hstack([M, beside[k]]))
+    return factors
+
+
+def core_from_rows(rows: Rows, maps: Sequence[Whitener], bases: Sequence[Array]) -> Array:
+    """The proxy tensor between directions of all views, (q, r_1, …, r_K), in one read."""
+    M = contracted(rows, maps, bases, len(bases) - 1)
     core = bases[-1].T @ M  # (r_K, q·r_1⋯r_{K−1})
-    return factors, np.moveaxis(core.reshape(len(core), -1, *(U.shape[1] for U in bases[:-1])), 0, -1)
+    return np.moveaxis(core.reshape(len(core), -1, *(U.shape[1] for U in bases[:-1])), 0, -1)
 
 
 def _against(block: Block, k: int, mean: Array, R: Array) -> Array:
     """Σ w y_q (x_k − µ) R over rows, for each q: (n_k, q · columns of R)."""
     X = as_float(block.views[k], float_dtype(block.views[k]))
     Y = like(block.y if block.weight is None else block.y * block.weight[:, None], R)
-    R = namespace(R).reshape(Y[:, :, None] * R[:, None, :], (R.shape[0], -1))
+    R = row_products(Y, R)
     if is_sparse(X):
         return np.asarray(inner(X, R) - np.outer(mean, R.sum(axis=0)))
     return np.asarray(to_numpy(inner(X - like(mean, X), like(R, X))))

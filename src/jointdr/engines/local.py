@@ -160,10 +160,14 @@ class Rows:
                 if len(at):
                     yield i, block.rows(at)
 
-    def accumulate(self, of_block: Callable[[Block], tuple[Array, ...]]) -> tuple[Array, ...]:
-        """The float64 sums over blocks of the arrays that a function makes of each."""
+    def accumulate(self, of_block: Callable[[Block], tuple[Array, ...]], width: int = 1) -> tuple[Array, ...]:
+        """The float64 sums over blocks of the arrays that a function makes of each.
+
+        `width` numbers per row, which the function makes on the way, have to fit into memory beside a block.
+        """
         totals: tuple[Array, ...] = ()
-        for block in self.blocks(block_rows(self.views, block_bytes=LARGE_BLOCK_BYTES)):
+        rows = block_rows(self.views, block_bytes=LARGE_BLOCK_BYTES)
+        for block in self.blocks(max(16, min(rows, LARGE_BLOCK_BYTES // (8 * width)))):
             parts = of_block(block)
             totals = totals or tuple(np.zeros(part.shape) for part in parts)
             for total, part in zip(totals, parts, strict=True):
