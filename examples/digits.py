@@ -34,9 +34,7 @@ def main(out: Path, seed: int = 0) -> None:
     images, digits = load_digits(return_X_y=True)
     halves = train_test_split(images, digits, test_size=0.5, stratify=digits, random_state=seed)
     images, new_images, digits, new_digits = halves
-    varies = (
-        np.ptp(images, axis=0) > 0
-    )  # some pixels at the rim are never inked: JDR would warn and give them no weight
+    varies = np.ptp(images, axis=0) > 0  # some pixels are never inked: JDR would warn and give them no weight
     images, new_images = images[:, varies], new_images[:, varies]
     first, second = pairs(len(images), 20_000, seed)
     new_first, new_second = pairs(len(new_images), 3000, seed + 1)

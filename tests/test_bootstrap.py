@@ -240,6 +240,7 @@ def test_errors(data, monkeypatch):
     for model, arguments, message in (
         (KernelRegression(), {}, "takes a JDR"),
         (JDR(2, refine=1), {}, "refine=0"),
+        (JDR(2, n_hooi=1), {}, "n_hooi=0"),
         (JDR(2, solver="randomized"), {}, "solver='exact'"),
         (JDR(2), {"n": 1}, "n=1"),
         (JDR(2), {"level": 90}, "level=90"),
@@ -250,7 +251,16 @@ def test_errors(data, monkeypatch):
             bootstrap(model, (A, B), y, **arguments)
     with pytest.raises(ValueError, match="at least 100 rows"):
         bootstrap(JDR(2), (A[:60], B[:60]), y[:60])
+    with pytest.raises(ValueError, match="n_samples = 12"):
+        bootstrap(JDR(2), (A, B), y, sample_weight=np.arange(len(y)) < 12)
+    with pytest.raises(ValueError, match="two views, got a model of 3"):
+        bootstrap(JDR(1), (A, B, A[:, :2]), y)
     fitted = JDR(2).fit((A, B), y)
+    index = [f"row {i}" for i in range(len(y))]
+    with pytest.raises(ValueError, match="y has the index of the views in another order"):
+        bootstrap(fitted, tuple(pd.DataFrame(V, index=index) for V in (A, B)), pd.Series(y, index=index)[::-1])
+    with pytest.raises(ValueError, match="fitted to numbers"):
+        bootstrap(JDR(2).fit_moments(fitted.moments_), (A, B), np.where(y > 0, "yes", "no"))
     with pytest.raises(ValueError, match="fitted on other rows"):
         bootstrap(fitted, (A[:200], B[:200]), y[:200])
     with pytest.raises(ValueError, match="features per view"):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
-from jointdr import JDR
+from jointdr import JDR, JDRRegressor, rank
 from jointdr.datasets import make_bilinear, make_even, make_rbf
-from jointdr.rank import RankProfile, null_rank, rank_profile, threshold_rank
+from jointdr.profile import RankProfile, rank_profile
+from jointdr.rank import null_rank, threshold_rank
 
 
 @pytest.fixture(scope="module")
@@ -55,14 +57,17 @@ def test_agrees_with_jdr(small, options):
 
 
 def test_null_is_the_fit_on_permuted_responses(small, rng):
-    """A weighted, uncentred or joint proxy of permuted responses, computed by a fit of its own."""
+    """A weighted, uncentred or joint proxy of permuted responses, by a fit of its own, in units of its noise."""
     X, y = small
     w = rng.exponential(size=len(y))
     for normalize in ("full", "feature", "joint", None):
         profile = rank_profile(JDR(normalize=normalize), X, y, w, n_permutations=19, random_state=3)
         y_permuted = y[np.random.default_rng(3).permutation(len(y))]
         model = JDR(6, normalize=normalize).fit(X, y_permuted, w)
-        np.testing.assert_allclose(profile.null[0], model.singular_values_, rtol=1e-9)
+        noise = [
+            np.linalg.norm(w * (v if normalize is None else v - np.average(v, weights=w))) for v in (y, y_permuted)
+        ]
+        np.testing.assert_allclose(profile.null[0], noise[0] / noise[1] * model.singular_values_, rtol=1e-9)
 
 
 def test_neither_weights_of_one_nor_sparse_views_matter(small):
@@ -74,6 +79,25 @@ def test_neither_weights_of_one_nor_sparse_views_matter(small):
     ):
         np.testing.assert_allclose(other.criterion, one.criterion, atol=1e-9)
         np.testing.assert_allclose(other.null, one.null, atol=1e-9)
+
+
+def test_rows_without_weight_are_not_there(small):
+    X, y = small
+    w = np.r_[np.ones(1500), np.zeros(500)]
+    one = rank_profile(JDR(), X, np.where(w > 0, y, 1e6), w)
+    assert (one.null_rank, one.threshold_rank) == (2, 2)
+    other = rank_profile(JDR(), X[:1500], y[:1500])
+    np.testing.assert_allclose(one.singular_values, other.singular_values)
+    np.testing.assert_allclose(np.median(one.null), np.median(other.null), rtol=0.2)
+
+
+def test_weights_that_balance_classes_show_no_directions(rng):
+    """Such weights go with y: a permutation that parts them has a fraction of the noise."""
+    found = []
+    for _ in range(10):
+        A, B, y = rng.standard_normal((3000, 8)), rng.standard_normal((3000, 6)), rng.random(3000) < 0.03
+        found.append(rank_profile(JDR(), (A, B), y, np.where(y, 0.97, 0.03)).null_rank)
+    assert sum(r > 0 for r in found) <= 3
 
 
 def test_options_of_the_model_that_do_not_matter_and_a_model_left_alone(small):
@@ -148,8 +172,29 @@ def test_what_cannot_be(small):
         rank_profile(JDR(), X, y, n_permutations=5)
     with pytest.raises(ValueError, match="rank_profile requires y"):
         rank_profile(JDR(), X, None)
-    with pytest.raises(ValueError, match="n_permutations=-1"):
-        rank_profile(JDR(), X, y, n_permutations=-1)
+    for wrong in (-1, 20.5, "many"):
+        with pytest.raises(ValueError, match=f"n_permutations={wrong!r}"):
+            rank_profile(JDR(), X, y, n_permutations=wrong)
+    with pytest.raises(TypeError, match="takes a JDR"):
+        rank_profile(JDRRegressor(), X, y)
+    with pytest.raises(ValueError, match="two views, got 3"):
+        rank_profile(JDR(), (*X.arrays, X.arrays[0]), y)
+    with pytest.raises(ValueError, match="view 'b' varies"), pytest.warns(UserWarning, match="constant"):
+        rank_profile(JDR(), (X.arrays[0], np.ones((len(y), 2))), y)
+    index = [f"row {i}" for i in range(len(y))]
+    tables = tuple(pd.DataFrame(V, index=index) for V in X.arrays)
+    turned = pd.Series(y, index=index)[::-1]
+    with pytest.raises(ValueError, match="y has the index of the views in another order"):
+        rank_profile(JDR(), tables, turned)
+    with pytest.raises(ValueError, match="sample_weight has the index of the views in another order"):
+        rank_profile(JDR(), tables, y, abs(turned))
+
+
+def test_the_other_address():
+    assert rank.rank_profile is rank_profile
+    assert rank.RankProfile is RankProfile
+    with pytest.raises(AttributeError, match="no attribute 'colour'"):
+        _ = rank.colour
 
 
 def test_plot(small):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse, stats
 
-from jointdr import JDR
+from jointdr import JDR, JDRRegressor
 from jointdr.datasets import make_bilinear, make_even, make_rbf
 from jointdr.metrics import subspace_error
 from jointdr.rank import rank_profile
@@ -114,6 +115,9 @@ def test_wrong_numbers_are_named():
         (lambda: noise_edge(3, 0), "n_samples=0"),
         (lambda: suggested_samples(3, error=0), "error=0"),
         (lambda: suggested_samples(3, n_informative=(0, 1)), "n_informative="),
+        (lambda: suggested_samples((3, 9), n_informative=5), "n_informative=5 is more"),
+        (lambda: noise_edge((9, 3), 100, n_selected=5), "n_selected=5 is more"),
+        (lambda: noise_edge(3, 100, covariances=(np.ones(3), np.ones(3)), n_selected=2), "n_selected does not go"),
         (lambda: bilinear_bound(3, 0, 100), "n_components=0"),
         (lambda: correlation_edge(3, -1), "n_samples=-1"),
     ):
@@ -226,6 +230,14 @@ def test_dependent_views():
     assert levels(X, y, 2)["dependence"] == "look"
 
 
+def test_correlations_within_views_are_no_dependence(rng):
+    """Where only variances were kept they are not known, and would look like it in a singular value."""
+    L = np.linalg.cholesky(0.5 * np.eye(50) + 0.5)
+    A, B = (rng.standard_normal((5000, 50)) @ L.T for _ in range(2))
+    model = JDR(1, normalize="feature").fit((A, B), A[:, 0] * B[:, 0])
+    assert diagnose(model)["dependence"].level == "ok"
+
+
 @pytest.mark.parametrize("normalize", NORMALIZE)
 def test_skewed_features(normalize):
     X, y, _ = make_bilinear(20_000, (50, 40), 3, features="binary", noise=0.05, random_state=0)
@@ -253,6 +265,8 @@ def test_heavy_tails(bilinear, rng, normalize):
     assert levels(X, y, 4, True, normalize=normalize)["tails"] == "problem"
     assert levels(X, y, 4, normalize=normalize, response="rank")["tails"] == "ok"
     assert diagnose(JDR(4).fit(X, y), y=y)["tails"].level == "problem"
+    w = (np.abs(y) < 5).astype(float)  # rows without weight are not there
+    assert diagnose(JDR(4, normalize=normalize).fit(X, y, w), X, y, w)["tails"].level == "ok"
 
 
 @pytest.mark.parametrize("normalize", NORMALIZE)
@@ -265,6 +279,16 @@ def test_few_rows(normalize):
     assert ("normalize='feature'" in diagnosis["rows"].advice) == (normalize == "full")
     X, y, _ = make_bilinear(2000, (50, 50), 3, random_state=0)
     assert diagnose(JDR(3, normalize=normalize).fit(X, y))["rows"].level == "look"
+
+
+@pytest.mark.parametrize("normalize", NORMALIZE)
+def test_noise_in_few_rows_of_uneven_weight_is_no_signal(rng, normalize):
+    """It passes its edge easily there, but hardly twice."""
+    found = []
+    for _ in range(8):
+        X, y, w = (rng.standard_normal((900, 30)), rng.standard_normal((900, 30))), *rng.exponential(size=(2, 900))
+        found.append(diagnose(JDR(1, normalize=normalize).fit(X, y - 1, w), X, y - 1, w)["signal"].level)
+    assert "ok" not in found
 
 
 def test_weights_count_as_fewer_rows(bilinear):
@@ -310,6 +334,26 @@ def test_very_many_features(rng):
     assert diagnosis["signal"].level == "problem"
     assert diagnosis["dependence"].level == "not checked"
     assert "2000 features" in diagnosis["dependence"].text
+
+
+def test_what_cannot_be_diagnosed(bilinear, monkeypatch):
+    X, y, _ = bilinear
+    with pytest.raises(TypeError, match="got JDRRegressor"):
+        diagnose(JDRRegressor(), X, y)
+    three = (X.arrays[0][:500, :4], X.arrays[1][:500, :4], X.arrays[0][:500, 4:8])
+    with pytest.raises(ValueError, match="two views, got a model of 3"):
+        diagnose(JDR(1).fit(three, y[:500]), three, y[:500])
+    index = [f"row {i}" for i in range(len(y))]
+    tables = tuple(pd.DataFrame(V, index=index) for V in X.arrays)
+    model = JDR(4).fit(tables, y)
+    with pytest.raises(ValueError, match="y has the index of the views in another order"):
+        diagnose(model, tables, pd.Series(y, index=index)[::-1])
+    with pytest.raises(ValueError, match="fitted to numbers"):
+        diagnose(model, tables, np.where(y > 0, "yes", "no"))
+    monkeypatch.setattr("jointdr.estimators.KEEP_MOMENTS_BYTES", 0)
+    refined = JDR(4, refine=1).fit(X, y)
+    assert refined.n_sweeps_ == 1
+    assert diagnose(refined, y=y)["signal"].level == "not checked"  # its values are no singular values of the proxy
 
 
 def test_the_report_and_the_rules_of_its_levels(bilinear):

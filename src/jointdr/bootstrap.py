@@ -52,8 +52,8 @@ def bootstrap(
     ----------
     model : JDR
         Unfitted, or fitted on these rows; it is not changed. What it leaves to the data (``"auto"``, ``moments="all"``,
-        the transform of y) is decided once, by the fit, and kept. Not with ``refine`` or a sketching solver: replicates
-        are made of moments.
+        the transform of y) is decided once, by the fit, and kept. For two views, and not with ``refine``, ``n_hooi`` or
+        a sketching solver: replicates are made of moments.
     X, y : as for `JDR.fit`
     n : int, default 200
         Number of replicates.
@@ -98,14 +98,16 @@ def bootstrap(
     _require_sensible(model, n, level)
     fitted = model if model.__sklearn_is_fitted__() else clone(model).fit(X, y, sample_weight)
     embedding = fitted._solved()
+    if len(embedding.bases) != 2:
+        raise ValueError(f"bootstrap is for two views, got a model of {len(embedding.bases)}.")
     if fitted.solver_ != "exact":
         raise ValueError(
             f"solver={model.solver!r} never formed the moments that bootstrap resamples: "
             "use solver='exact', or fewer features."
         )
     views = fitted._validated(X, reset=False, minimum_rows=2)
-    y = checked(y, len(views), "bootstrap")
-    w = checked_weight(sample_weight, len(views))
+    y = checked(y, len(views), "bootstrap", views.index)
+    w = checked_weight(sample_weight, len(views), index=views.index)
     rows = Rows(views.arrays, fitted._responses(y, w, reset=False, streaming=False), w)
     options = _decided(fitted, embedding, rows)
     n_blocks = _number_of_blocks(n_blocks, rows, options)
@@ -176,23 +178,24 @@ def _decided(fitted: JDR, embedding: Embedding, rows: Rows) -> Options:
 
 
 def _number_of_blocks(n_blocks: int | None, rows: Rows, options: Options) -> int:
+    n_rows = len(rows) if rows.weight is None else int(np.count_nonzero(rows.weight))
     if n_blocks is not None:
-        if not isinstance(n_blocks, Integral) or not FEWEST_BLOCKS <= n_blocks <= len(rows):
+        if not isinstance(n_blocks, Integral) or not FEWEST_BLOCKS <= n_blocks <= n_rows:
             raise ValueError(
-                f"n_blocks={n_blocks!r} must be an integer between {FEWEST_BLOCKS} and the number of rows {len(rows)}."
+                f"n_blocks={n_blocks!r} must be an integer between {FEWEST_BLOCKS} and the number of rows {n_rows}."
             )
         return int(n_blocks)
     keep = {name: value for name, value in moments_needed(options).items() if name not in ("center", "y_center")}
     size = Moments.zero([X.shape[1] for X in rows.views], n_responses=rows.y.shape[1], **keep).nbytes
-    if len(rows) < 5 * FEWEST_BLOCKS:
-        raise ValueError(f"bootstrap needs at least {5 * FEWEST_BLOCKS} rows, got n_samples = {len(rows)}.")
+    if n_rows < 5 * FEWEST_BLOCKS:
+        raise ValueError(f"bootstrap needs at least {5 * FEWEST_BLOCKS} rows that count, got n_samples = {n_rows}.")
     if BLOCKS_BYTES // size < FEWEST_BLOCKS:
         raise ValueError(
             f"The moments of one block of rows take {size / 1e6:.0f} MB, so that fewer than {FEWEST_BLOCKS} blocks fit "
             f"{BLOCKS_BYTES / 1e6:.0f} MB. Give n_blocks={FEWEST_BLOCKS} or more if memory allows, "
             "use normalize='feature' or None, or select features first."
         )
-    return min(MOST_BLOCKS, BLOCKS_BYTES // size, len(rows) // 5)
+    return min(MOST_BLOCKS, BLOCKS_BYTES // size, n_rows // 5)
 
 
 def _require_sensible(model: Any, n: Any, level: Any) -> None:
@@ -203,6 +206,8 @@ def _require_sensible(model: Any, n: Any, level: Any) -> None:
             f"refine={model.refine!r} reads the data again, which bootstrap replicates cannot, being made of moments: "
             "use refine=0, which tells how sure the estimate is that refinement starts from."
         )
+    if model.n_hooi:
+        raise ValueError(f"n_hooi={model.n_hooi!r} is not repeated in bootstrap replicates: use n_hooi=0.")
     if model.solver not in ("auto", "exact"):
         raise ValueError(
             f"solver={model.solver!r} never forms the moments that bootstrap resamples: use solver='exact'."

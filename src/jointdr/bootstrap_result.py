@@ -34,8 +34,9 @@ class Bootstrap:
     Attributes
     ----------
     singular_values : (r,) array
-        As fitted: inflated by noise. With several responses or ``moments="all"`` there is a tuple of one array per view
-        here and in the next two, of the singular values of each view's unfolding.
+        As fitted: inflated by noise; where features are selected, of the proxy between these. With several responses or
+        ``moments="all"`` there is a tuple of one array per view here and in the next two, of the singular values of
+        each view's unfolding.
     bias_corrected : (r,) array
         The singular values that, with noise added, come out as the fitted ones in the median; 0 where noise alone
         would give as much, equal where noise alone would set them apart.

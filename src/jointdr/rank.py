@@ -2,47 +2,27 @@
 
 The moments of K folds are kept apart. For each fold the proxy of the other folds is compared with its own,
 ‖X_test − P(X_train)‖², which has its expected minimum where P(X_train) is nearest to the true proxy. The data is read
-once, whatever the number of candidates.
+once, whatever the number of candidates. Two more rules, `null_rank` and `threshold_rank`, take singular values alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
-from sklearn.base import clone
 
 from jointdr import proxy, selection
 from jointdr.arrays import Array
-from jointdr.directions import Options, moments_needed, normalized, placed, unfolding
-from jointdr.engines.local import Rows
+from jointdr.directions import Options, normalized, placed, unfolding
 from jointdr.factorize import left_vectors, svd
 from jointdr.moments import Moments
 from jointdr.normalize import Whitener, whiteners
-from jointdr.profile import RankProfile, null_rank, require_permutations, threshold_rank
-from jointdr.response import checked
-from jointdr.views import checked_weight
-
-if TYPE_CHECKING:
-    from jointdr.estimators import JDR
-
-__all__ = [
-    "Fold",
-    "RankProfile",
-    "folds",
-    "null_rank",
-    "rank_criterion",
-    "rank_profile",
-    "resolved",
-    "sparsity",
-    "threshold_rank",
-    "useful_moments",
-]
 
 CHANCE = 0.008
 """A set of moments is refused if it explains so much less of held-out cross moments that a good one would do so by
@@ -203,114 +183,85 @@ def _explained(fold: Fold, extra: frozenset[str], ranks: Sequence[int]) -> float
     return total
 
 
-def rank_profile(
-    model: JDR,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    *,
-    n_permutations: int = 20,
-    level: float = 0.05,
-    eta: float | None = None,
-    random_state: Any = 0,
-    progress: Callable[[int, int], object] | None = None,
-) -> RankProfile:
-    """How many directions there are: by held-out moments, by permuted responses, and by the paper's threshold.
+def null_rank(singular_values: Array, null: Array, level: float = 0.05) -> int:
+    """How many leading singular values are beyond what permuted responses show.
+
+    The hypotheses "at most k directions", k = 0, 1, ..., are tested in turn until one is kept: σ_{k+1} is compared with
+    the *largest* singular value of each permutation, and the hypothesis is rejected if (1 + how many of those reach
+    σ_{k+1})/(1 + n_permutations) is at most `level`.
 
     Parameters
     ----------
-    model : JDR
-        Its options count (``normalize``, ``ridge``, ``response``, ``moments``, ``n_folds``, ``random_state``), not its
-        number of directions, and whether it is fitted does not matter; it is left as it is. Features are not selected:
-        the rank is that of the whole proxy.
-    X, y, sample_weight
-        As in `JDR.fit`.
-    n_permutations : int
-        How often y is permuted among the rows, at least 1/level − 1 times; 0 for not at all.
+    singular_values : (k,) array
+        Decreasing.
+    null : (n_permutations, k) array
     level : float
-        How probable it may be that the permutations let a direction pass that is none.
-    eta : float, optional
-        The η of `threshold_rank`; by default three times the median of the largest singular value under permutation.
-    random_state : int, Generator or None
-        Seed of the permutations. (The folds are those of the model's own ``random_state``.)
-    progress : callable, optional
-        Called as progress(done, n_permutations) after every permutation.
+        How probable it may be that a direction is reported that is none.
 
     Notes
     -----
-    One read of the data for the folds and one for each permutation, of one product of O(m n₁ n₂) where cross moments
-    are enough. Weights stay with the features when y is permuted. With ``moments="all"`` or several responses the
-    singular values of the two views differ, and their root mean square is taken.
+    The (k + 1)-th null value would be too easy to beat: with k true directions taken off, what is left is a noise
+    matrix nearly as large as the proxy, and σ_{k+1} is *its* largest singular value. It is at most that of
+    (I − P_U)X₀, in which y is independent of the features as in a permutation. Since every test is made only if the
+    one before it rejected, all of them together have the level of one. Counting the observed value among the
+    permutations keeps that level for any number of them, where a quantile of few values would not.
+    """
+    require_permutations(len(null), level)
+    rejected = np.asarray(singular_values) > null_threshold(null, level)
+    return len(rejected) if rejected.all() else int(np.argmin(rejected))
+
+
+def require_permutations(n_permutations: int, level: float) -> None:
+    """Refuse a number of permutations that cannot reject anything at this level."""
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise ValueError(f"level={level!r} must lie between 0 and 1.")
+    if not isinstance(n_permutations, Integral) or isinstance(n_permutations, bool):
+        raise ValueError(f"n_permutations={n_permutations!r} must be an integer.")
+    if not (1 + n_permutations) * level * (1 + 1e-12) >= 1:
+        raise ValueError(
+            f"n_permutations={n_permutations!r} cannot reject anything at level={level:g}: "
+            f"at least {int(np.ceil(1 / level - 1e-9)) - 1} are needed."
+        )
+
+
+def null_threshold(null: Array, level: float) -> float:
+    """What a singular value must exceed for (1 + how many permutations reach it)/(1 + n_permutations) ≤ level."""
+    allowed = int(level * (1 + len(null)) * (1 + 1e-12)) - 1  # not 18.999... for 19
+    return float(np.sort(null[:, 0])[::-1][allowed])
+
+
+def threshold_rank(singular_values: Array, eta: float) -> int:
+    """The rule of the paper's supplement: the number of singular values of X̂₀ above η/2.
+
+    Parameters
+    ----------
+    singular_values : array
+    eta : float
+        η > 0 with σ_r(Q) ≥ η: the signal is at least this strong. If m is so large that ‖X̂₀ − UQVᵀ‖ ≤ η/3, then
+        σ_r(X̂₀) ≥ 2η/3 and σ_{r+1}(X̂₀) ≤ η/3, and the rule is right.
+
+    Notes
+    -----
+    Section "Estimation of Rank and Sparsity". The paper leaves η open ("in practice, such a threshold is generally
+    unavailable"). `jointdr.rank.rank_profile` takes three times the median of the largest singular value under
+    permutation, which is the smallest η that the noise allows: directions count that stand 1.5 times above noise. The
+    paper bounds the Frobenius norm of the noise, but for singular values its spectral norm is enough (Weyl).
 
     Examples
     --------
-    >>> from jointdr import JDR
-    >>> from jointdr.datasets import make_bilinear
-    >>> from jointdr.rank import rank_profile
-    >>> X, y, _ = make_bilinear(5000, n_features=(15, 10), n_components=3, random_state=0)
-    >>> profile = rank_profile(JDR(), X, y)
-    >>> profile.best, profile.null_rank, profile.threshold_rank
-    (3, 3, 3)
+    >>> from jointdr.rank import threshold_rank
+    >>> threshold_rank([3.0, 2.0, 0.4, 0.3], eta=1.0)
+    2
     """
-    if n_permutations != 0:
-        require_permutations(n_permutations, level)
-    model = clone(model).set_params(n_components="auto", n_features_to_select=None, refine=0)
-    views = model._validated(X, reset=True, minimum_rows=2)
-    w = checked_weight(sample_weight, len(views))
-    Y = model._responses(checked(y, len(views), "rank_profile"), w, reset=True, streaming=False)
-    rows = Rows(views.arrays, Y, w)
-    options, auto = model._options(views.n_features, Y.shape[1])
-    with np.errstate(all="ignore"):
-        parts = model._fold(rows, 0)
-    model._require_finite(parts, views)
-    held_out = folds(parts, options)
-    if "moments" in auto:
-        options = replace(options, extra=useful_moments(held_out, options))
-    criterion = rank_criterion(held_out, options.extra)
-
-    whole = sum(parts[1:], parts[0]).to_numpy()
-    maps = whiteners(whole, options.normalize, options.ridge, options.names, options.features)
-    blocks = normalized(placed(whole, options), maps, options)
-    values = _spectrum(blocks, maps, options.extra)
-    null = np.empty((n_permutations, len(values)))
-    for i, permuted in enumerate(_permuted(rows, n_permutations, maps, options, blocks.probes, random_state)):
-        null[i] = _spectrum(permuted, maps, options.extra)
-        if progress is not None:
-            progress(i + 1, n_permutations)
-    if eta is None and n_permutations:
-        eta = 3.0 * float(np.median(null[:, 0]))
-    return RankProfile(
-        criterion=criterion,
-        best=int(np.argmin(criterion)),
-        singular_values=values,
-        null=null,
-        null_rank=null_rank(values, null, level) if n_permutations else None,
-        threshold_rank=None if eta is None else threshold_rank(values, eta),
-        eta=eta,
-        level=level,
-    )
+    if not eta >= 0:
+        raise ValueError(f"eta={eta!r} must be a number >= 0.")
+    return int(np.count_nonzero(np.asarray(singular_values) > eta / 2))
 
 
-def _spectrum(blocks: proxy.Blocks, maps: Sequence[Whitener], extra: frozenset[str]) -> Array:
-    """The singular values of the proxy; of its unfoldings, averaged in squares, where these differ."""
-    most = min(m.rank for m in maps)
-    spectra = [left_vectors(unfolding(blocks, k, extra), most)[1] for k in range(len(maps))]
-    return np.sqrt(np.mean(np.square(spectra), axis=0))
+def __getattr__(name: str) -> Any:
+    """`rank_profile` needs estimators, which need this module: it is found here too, but imported when asked for."""
+    if name in ("RankProfile", "rank_profile"):
+        from jointdr import profile
 
-
-def _permuted(
-    rows: Rows,
-    n_permutations: int,
-    maps: Sequence[Whitener],
-    options: Options,
-    probes: tuple[Array, ...] | None,
-    random_state: Any,
-) -> Iterator[proxy.Blocks]:
-    """The normalized moments after permuting y among the rows. What does not depend on y is not computed again."""
-    rng = np.random.default_rng(random_state)
-    keep = moments_needed(options, mergeable=False)
-    if "within" not in keep["blocks"]:
-        keep["covariance"] = None
-    for _ in range(n_permutations):
-        shuffled = Rows(rows.views, rows.y[rng.permutation(len(rows))], rows.weight)
-        yield normalized(placed(shuffled.fold(**keep), options), maps, options, probes)
+        return getattr(profile, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -50,6 +50,8 @@ class Transform:
 
     def __call__(self, y: Array) -> Array:
         """The transformed responses, (rows, q)."""
+        if y.dtype.kind in "US" and self.kind not in ("class", "callable"):
+            raise ValueError("y holds labels, but the model was fitted to numbers: give y as numbers.")
         if self.function is not None:
             z = np.asarray(self.function(y), dtype=float)
             if z.shape[:1] != y.shape[:1] or z.ndim > 2:

@@ -108,7 +108,7 @@ def suggested_samples(
     factor = constant / error**2
     sparse = None
     if n_informative is not None:
-        s1, s2 = _pair(n_informative, "n_informative")
+        s1, s2 = _part("n_informative", n_informative, (n1, n2))
         sparse = factor * s1 * s2 * float(np.log(n1) * np.log(n2))
     light = factor * (n1 + n2)
     return SampleSizes(factor * n1 * n2, _log_squared_solved(light, n1 + n2) if logarithms else light, sparse)
@@ -157,9 +157,11 @@ def noise_edge(
     Notes
     -----
     The same holds beside a signal: y is independent of the features outside of U and V, so the noise there is that of
-    pure noise. The formula is for many rows and light tails. At 20 rows per feature, noise reaches 1.15 times the edge
-    in one of 20 cases, with fewer rows or very uneven weights up to 1.5 times; one row stands out alone if its |y| is
-    above about 2 sd(y) √(m/n). `jointdr.rank.rank_profile` has a test that does not depend on any of this.
+    pure noise. The formula is for many rows and light tails. At 20 rows per feature, m/(n₁ + n₂), noise reaches 1.15
+    times the edge in one of 20 cases; with fewer rows or uneven weights it reaches further: 1.4 times at 1.5 rows per
+    feature, and with exponential weights 1.7 times at 10 and 2 to 3 times at 3 and fewer (n = 50, least with full
+    normalization). One row stands out alone if its |y| is above about 2 sd(y) √(m/n). `jointdr.rank.rank_profile` has
+    a test that does not depend on any of this.
     O(n³) with covariance matrices, otherwise O(n).
 
     Examples
@@ -171,11 +173,15 @@ def noise_edge(
     n1, n2 = _pair(n_features)
     _require_positive(n_samples=n_samples)
     if n_selected is not None:
-        s1, s2 = _pair(n_selected, "n_selected")
+        if covariances is not None:
+            raise ValueError("n_selected does not go with covariances: leave one of them out.")
+        s1, s2 = _part("n_selected", n_selected, (n1, n2))
         selected = np.sqrt(s1) + np.sqrt(s2) + np.sqrt(2 * (_log_binomial(n1, s1) + _log_binomial(n2, s2)))
         return float(deviation * min(selected, np.sqrt(n1) + np.sqrt(n2)) / np.sqrt(n_samples))
     (norm_a, trace_a), (norm_b, trace_b) = (
-        [(1.0, float(n1)), (1.0, float(n2))] if covariances is None else [_norm_and_trace(C) for C in covariances]
+        [(1.0, float(n1)), (1.0, float(n2))]
+        if covariances is None
+        else [_norm_and_trace(np.asarray(C)) for C in covariances]
     )
     return float(deviation * (np.sqrt(norm_b * trace_a) + np.sqrt(norm_a * trace_b)) / np.sqrt(n_samples))
 
@@ -212,6 +218,14 @@ def _pair(n: int | tuple[int, int], name: str = "n_features") -> tuple[int, int]
     if len(pair) != 2 or not all(k >= 1 for k in pair):
         raise ValueError(f"{name}={n!r} must be a positive number, or a pair of them, one per view.")
     return int(pair[0]), int(pair[1])
+
+
+def _part(name: str, s: int | tuple[int, int], n: tuple[int, int]) -> tuple[int, int]:
+    """A number of features of each view, not more than there are."""
+    s1, s2 = _pair(s, name)
+    if s1 > n[0] or s2 > n[1]:
+        raise ValueError(f"{name}={s!r} is more than there are features, n_features={n}.")
+    return s1, s2
 
 
 def _require_positive(**numbers: float) -> None:

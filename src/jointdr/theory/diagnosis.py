@@ -5,19 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from jointdr.estimators import JDR
 from jointdr.factorize import EXACT_UP_TO
 from jointdr.normalize import whiteners
 from jointdr.response import checked, tail_check
-from jointdr.theory.bounds import correlation_edge, noise_edge, suggested_samples
-from jointdr.theory.evidence import CLEAR, Evidence
+from jointdr.theory.bounds import correlation_edge, suggested_samples
+from jointdr.theory.evidence import CLEAR, STRONG, Evidence
 from jointdr.views import checked_weight
-
-if TYPE_CHECKING:
-    from jointdr.estimators import JDR
 
 Level = Literal["ok", "not checked", "look", "problem"]
 LEVELS: tuple[Level, ...] = ("ok", "not checked", "look", "problem")
@@ -113,7 +111,7 @@ def diagnose(model: JDR, X: Any = None, y: Any = None, sample_weight: Any = None
             more of them). It is a problem if, as with even links, fewer cross directions than asked for are clear.
         ``"dependence"``
             The largest canonical correlation between the views (value), against `correlation_edge`. Where only
-            variances were kept, the largest singular value of the correlation matrix.
+            variances were kept, the largest correlation of two features.
         ``"skewness"``
             Of the features (value: the largest in absolute value).
         ``"tails"``
@@ -136,13 +134,16 @@ def diagnose(model: JDR, X: Any = None, y: Any = None, sample_weight: Any = None
     >>> diagnosis["link"].level
     'problem'
     """
+    if not isinstance(model, JDR):
+        raise TypeError(f"diagnose takes a fitted JDR, but got {type(model).__name__}.")
     ranks = tuple(U.shape[1] for U in model.embeddings_)
     if len(ranks) != 2:
-        raise ValueError(f"diagnose needs a model of two views, got {len(ranks)}.")
+        raise ValueError(f"diagnose is for two views, got a model of {len(ranks)}.")
     views = None if X is None else model._validated(X, reset=False, minimum_rows=2)
     n_rows = len(views) if views is not None else (None if y is None else len(y))
-    w = None if n_rows is None else checked_weight(sample_weight, n_rows)
-    Y = None if y is None or n_rows is None else model.response_(checked(y, n_rows, "diagnose"))
+    index = None if views is None else views.index
+    w = None if n_rows is None else checked_weight(sample_weight, n_rows, index=index)
+    Y = None if y is None or n_rows is None else model.response_(checked(y, n_rows, "diagnose", index))
     options, _ = model._options(model.n_features_per_view_, 1 if Y is None else Y.shape[1], exact=True)
     options = replace(options, ranks=ranks, extra=frozenset(model.moments_used_) - {"cross"})
     evidence = Evidence(model, options, views, Y, w)
@@ -159,6 +160,11 @@ def _signal(evidence: Evidence) -> Finding:
     r = min(evidence.options.ranks)
     shown = ", ".join(f"{v:.1f}" for v in ratios[: min(r, 8)]) + (", ..." if r > 8 else "")
     text = f"{min(clear, r)} of {r} singular values are clear of the noise; in units of its edge: {shown}."
+    if clear >= r and ratios[r - 1] < STRONG and (evidence.size or 0.0) < _advisable_rows(evidence):
+        advice = (
+            "noise may show up to twice its edge with few or unevenly weighted rows: see jointdr.rank.rank_profile."
+        )
+        return Finding("signal", "look", ratios, text, advice)
     if clear >= r:
         return Finding("signal", "ok", ratios, text)
     if evidence.options.extra and clear + evidence.unseen >= r:
@@ -211,11 +217,16 @@ def _dependence(evidence: Evidence) -> Finding:
     centred = moments.central()
     full = all(M.ndim == 2 for M in centred.scatters if M is not None)
     a, b = whiteners(moments, "full" if full else "feature")
-    value = float(np.linalg.norm(b.pull(a.pull(centred.cross_covariance(0, 1)).T), 2))
+    correlations = b.pull(a.pull(centred.cross_covariance(0, 1)).T)
     n, size = (max(1, a.rank), max(1, b.rank)), evidence.size or 1.0
-    edge = correlation_edge(n, size) if full else noise_edge(n, size)
-    what = "largest canonical correlation" if full else "largest singular value of the correlations"
-    text = f"{what} between the views {value:.2f}; independent ones would show {edge:.2f}."
+    if full:
+        what, edge = "canonical correlation", correlation_edge(n, size)
+        value = float(np.linalg.norm(correlations, 2))
+    else:
+        # Singular values would depend on the correlations within the views, which are not known; single entries do not.
+        what, edge = "correlation of two features", float(np.sqrt(2 * np.log(20 * n[0] * n[1]) / size))
+        value = float(np.max(np.abs(correlations)))
+    text = f"largest {what} between the views {value:.2f}; independent ones would show {edge:.2f}."
     if value <= CLEAR * edge:
         return Finding("dependence", "ok", value, text)
     if evidence.options.normalize == "joint":
@@ -245,9 +256,10 @@ def _tails(evidence: Evidence) -> Finding:
         return _not_checked(evidence, "tails", "it needs y")
     if evidence.model.response_.kind in ("rank", "clip", "slices", "class"):
         return Finding("tails", "ok", 0.0, f"response={evidence.model.response_.kind!r} has no heavy tails.")
-    if len(evidence.Y) < 1000:
+    Y = evidence.Y if evidence.weight is None else evidence.Y[evidence.weight > 0]
+    if len(Y) < 1000:
         return Finding("tails", "not checked", None, "fewer than 1000 rows do not show the tails of y.")
-    tail = max((tail_check(column) for column in evidence.Y.T), key=lambda t: (t.is_heavy, t.tail_index))
+    tail = max((tail_check(column) for column in Y.T), key=lambda t: (t.is_heavy, t.tail_index))
     if tail.is_heavy:
         text = f"y has heavy tails (tail index {tail.tail_index:.2f}): a few rows may decide the fit."
         return Finding("tails", "problem", tail.tail_index, text, f"use response={tail.option!r}.")
@@ -257,11 +269,7 @@ def _tails(evidence: Evidence) -> Finding:
 def _rows(evidence: Evidence) -> Finding:
     if evidence.size is None:
         return _not_checked(evidence, "rows", "their number is not known")
-    n, size = evidence.n_features, evidence.size
-    needed = _light_tailed(n)
-    if evidence.selected is not None:
-        sparse = suggested_samples(n, n_informative=evidence.selected).sparse or 0.0
-        needed = min(needed, max(sparse, _light_tailed(evidence.selected)))
+    n, size, needed = evidence.n_features, evidence.size, _advisable_rows(evidence)
     text = f"{size:.0f} effective rows for {n[0]} and {n[1]} features; {needed:.0f} or more are advisable."
     if size >= needed:
         return Finding("rows", "ok", size / needed, text)
@@ -275,6 +283,14 @@ def _rows(evidence: Evidence) -> Finding:
     }
     advice = ", ".join(option for option, is_untried in untried.items() if is_untried)
     return Finding("rows", level, size / needed, text, f"try more rows{', ' if advice else ''}{advice}.")
+
+
+def _advisable_rows(evidence: Evidence) -> float:
+    needed = _light_tailed(evidence.n_features)
+    if evidence.selected is None:
+        return needed
+    sparse = suggested_samples(evidence.n_features, n_informative=evidence.selected).sparse or 0.0
+    return min(needed, max(sparse, _light_tailed(evidence.selected)))
 
 
 def _light_tailed(n: tuple[int, int]) -> float:

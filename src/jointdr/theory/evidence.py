@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jointdr.arrays import Array
 from jointdr.directions import Options, normalized, placed, unfolding
 from jointdr.engines.local import Rows
+from jointdr.estimators import JDR
 from jointdr.factorize import EXACT_UP_TO, left_vectors
 from jointdr.moments import Moments
 from jointdr.normalize import Whitener, whiteners
@@ -18,9 +18,6 @@ from jointdr.proxy import Blocks
 from jointdr.theory.bounds import noise_edge
 from jointdr.theory.skewness import skewness
 from jointdr.views import Views, raise_if_not_finite
-
-if TYPE_CHECKING:
-    from jointdr.estimators import JDR
 
 CLEAR = 1.1
 """What noise shows fluctuates about its edge; beyond this many times the edge it is rarely seen (n = 5: 5 %)."""
@@ -141,11 +138,15 @@ class Evidence:
 
     @cached_property
     def ratios(self) -> Array | None:
-        """The singular values of the cross moments in units of the noise edge; None where that is not known."""
+        """The singular values of the cross moments in units of the noise edge; None where that is not known.
+
+        Without moments they are those of the fit (which refinement changes), and features are taken as uncorrelated.
+        """
         r = min(self.options.ranks)
         if self.moments is None or (0, 1) not in self.moments.thirds:
             values = self.model.singular_values_
-            if self.Y is None or self.options.normalize is None or isinstance(values, tuple):
+            refined = self.model.n_sweeps_ > 0
+            if self.Y is None or self.options.normalize is None or isinstance(values, tuple) or refined:
                 return None
             variance = np.average((self.Y - np.average(self.Y, 0, self.weight)) ** 2, 0, self.weight).sum()
             edge = noise_edge(self.n_features, self.size or 1.0, float(np.sqrt(variance)), n_selected=self.selected)
