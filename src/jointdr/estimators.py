@@ -17,7 +17,7 @@ from jointdr.moments import Moments
 from jointdr.normalize import whiteners
 from jointdr.rank import folds, resolved
 from jointdr.refine import refined
-from jointdr.response import checked, fit_transform_of, warn_if_heavy
+from jointdr.response import checked
 from jointdr.settings import options_of
 from jointdr.views import checked_weight
 
@@ -290,21 +290,6 @@ class JDR(ViewsTransformer):
         )
         if self.n_sweeps_:
             self._embedding = embedding if at is None else embedding.expanded(at, self._embedding.means)
-
-    def _responses(self, y: Array, weight: Array | None, reset: bool, streaming: bool) -> Array:
-        if streaming and self.edges is None:
-            kind = "class" if self.response == "auto" and y.dtype.kind in "USb" else self.response
-            # Labels that an earlier fit has seen are all there is to know of them; ranks and slices would move.
-            if kind in ("rank", "clip", "slices") or (kind == "class" and reset):
-                raise ValueError(
-                    f"response={kind!r} reads something off all responses, which partial_fit cannot: "
-                    f"give it as edges= ({'all labels' if kind == 'class' else 'numbers, see JDR'})."
-                )
-        if reset:
-            self.response_ = fit_transform_of(self.response, y, weight, self.edges, self.n_slices)
-            if self.response_.kind == "identity" and y.ndim == 1 and not streaming:
-                warn_if_heavy(y if weight is None else y[weight > 0])
-        return self.response_(y)
 
     def _fold(self, rows: Rows, first_row: int) -> list[Moments]:
         options, auto = self._options(tuple(X.shape[1] for X in rows.views), rows.y.shape[1], exact=True)
