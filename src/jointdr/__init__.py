@@ -2,10 +2,26 @@
 
 from jointdr.bootstrap import bootstrap
 from jointdr.estimators import JDR
+from jointdr.family import OLS, PCA
+from jointdr.hessian import IHT, PHD
 from jointdr.kernel import KernelRegression
 from jointdr.moments import Moments
+from jointdr.slicing import SAVE, SIR, SOLS
 from jointdr.views import Views
 
 __version__ = "0.1.0"
 
-__all__ = ["JDR", "KernelRegression", "Moments", "Views", "bootstrap"]
+__all__ = [
+    "IHT",
+    "JDR",
+    "OLS",
+    "PCA",
+    "PHD",
+    "SAVE",
+    "SIR",
+    "SOLS",
+    "KernelRegression",
+    "Moments",
+    "Views",
+    "bootstrap",
+]

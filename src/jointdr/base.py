@@ -31,9 +31,9 @@ KEEP_MOMENTS_BYTES = 100_000_000
 class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """A linear embedding per view, found from moments.
 
-    A subclass has the parameters ``views`` and ``scale``, and ``response``, ``edges`` and ``n_slices`` unless it defines
-    `_responses` itself; it defines `_fold` (rows → moments) and `_solve` (moments → `Embedding`). The embedding is
-    solved for when it is first read, so that `partial_fit` costs one merge.
+    A subclass has the parameters ``views`` and ``scale`` and defines `_fold` (rows → moments) and `_solve`
+    (moments → `Embedding`); `_responses` is for those with the parameters ``response``, ``edges`` and ``n_slices``.
+    The embedding is solved for when it is first read, so that `partial_fit` costs one merge.
     """
 
     fewest_views = 1

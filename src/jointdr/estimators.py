@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from jointdr.arrays import Array
 from jointdr.base import KEEP_MOMENTS_BYTES, ViewsTransformer
 from jointdr.directions import Options, jdr, jdr_from_rows, moments_needed
 from jointdr.embedding import Embedding
