@@ -303,7 +303,7 @@ def test_errors_say_what_to_do(data):
         residual.partial_fit(X, y)
     with pytest.raises(ValueError, match="use fit, or residual=False"):
         residual.fit_moments(Moments.of_block(X, y, blocks=("within",)))
-    with pytest.raises(AttributeError, match="has no score.*Use residual=False"):
+    with pytest.raises(AttributeError, match=r"has no score.*Use residual=False"):
         residual.fit(X, y).score(X, y)
     with pytest.raises(AttributeError, match="Only PHD\\(concatenate=True\\)"):
         PHD(2).fit(X, y).transform_joint(X)

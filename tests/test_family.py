@@ -308,13 +308,12 @@ def test_slices_read_off_the_data_count_weights(name, data, rng):
     repeated = clone(model).fit((A[at], B[at]), y[at])
     assert close(repeated, clone(model).fit((A, B), y, sample_weight=counts))
     order = rng.permutation(len(y))
-    assert close(repeated, clone(model).fit((A[at], B[at]), y[at])) and close(
-        clone(model).fit((A, B), y), clone(model).fit((A[order], B[order]), y[order])
-    )
+    assert close(clone(model).fit((A, B), y), clone(model).fit((A[order], B[order]), y[order]))
 
 
 TWO, ONE = [slice(0, 1), slice(1, None)], [slice(None)]
 CHECKED = [
+    JDR(n_components=1, views=TWO),
     *(cls(n_components=1, views=views) for cls in (PCA, OLS, IHT, PHD, SOLS) for views in (TWO, ONE)),
     *(SIR(n_components=1, views=views, edges=[0.5, 1.5]) for views in (TWO, ONE)),
     SOLS(n_components=1, views=TWO, edges=[0.5, 1.5]),

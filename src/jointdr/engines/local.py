@@ -121,7 +121,7 @@ class Rows:
         pilot: dict[str, Any] = {}
         for block in self.blocks(rows):
             part = Moments.of_block(*block, **(pilot | keep))
-            pilot = pilot or {"center": part.centers}
+            pilot = pilot or {"center": part.centers, "y_center": part.y_center}
             yield part
 
     def fold_parts(self, n_folds: int, first_row: int = 0, seed: int = 0, **keep: Any) -> list[Moments]:
@@ -159,7 +159,7 @@ class Rows:
             start += len(block.y)
             for i in np.unique(here):
                 part = Moments.of_block(*block.rows(np.flatnonzero(here == i)), **(pilot | keep))
-                pilot = pilot or {"center": part.centers}
+                pilot = pilot or {"center": part.centers, "y_center": part.y_center}
                 parts[i] = parts[i] + part.to_numpy()
         return parts
 
