@@ -3,7 +3,8 @@
     python benchmarks/phd.py
 
 m = 20 000, n₁ = n₂ = 100, r = 5, noise N(0, 1): 2r directions of [a; b], cut into blocks, the 5 leading left singular
-vectors of each. Targets: the same NSEE as statsmodels (0.184), at least 20 times as fast. Needs statsmodels.
+vectors of each. Targets: the same NSEE as statsmodels, at least 20 times as fast. Needs statsmodels. (On one thread
+the fit takes as long as its six products of float64 matrices, which bounds the ratio.)
 """
 
 from __future__ import annotations
@@ -40,11 +41,14 @@ def main(repetitions: int = 3) -> None:
             errors["statsmodels"].append(nsee(truth, split(theirs, n, r)))
             errors["jointdr"].append(nsee(truth, model.embeddings_))
             apart = max(apart, subspace_error(theirs, model.joint_embedding_))
+        ours, reference = (f"{np.mean(errors[name]):.4f}" for name in seconds)
         print(
-            f"residual={residual}: NSEE {np.mean(errors['jointdr']):.4f}, statsmodels {np.mean(errors['statsmodels']):.4f}"
-            f" (target 0.184); joint subspaces differ by {apart:.1e}; {min(seconds['jointdr']):.3f} s, statsmodels "
-            f"{min(seconds['statsmodels']):.2f} s: {min(seconds['statsmodels']) / min(seconds['jointdr']):.0f} x as fast"
-            " (target >= 20)",
+            f"residual={residual}: NSEE {ours}, statsmodels {reference} (target: the same); spans differ by {apart:.0e}"
+        )
+        fastest = {name: min(found) for name, found in seconds.items()}
+        ratio = fastest["statsmodels"] / fastest["jointdr"]
+        print(
+            f"  {fastest['jointdr']:.3f} s, statsmodels {fastest['statsmodels']:.2f} s: {ratio:.0f} x as fast (>= 20)",
             flush=True,
         )
 

@@ -1,8 +1,8 @@
 """The supplement's comparison with pHd: mean NSEE of 40 repetitions against the plotted values.
 
-The plotted values stand as tables in the paper's LaTeX source, which leaves n and r out; n = 10 and r = 3, without noise,
-match them: the odd link within about 0.05 (0.08 at one point), the even one within 0.15, where r = 4 would be closer.
-JDR sees the odd link and not the even one, pHd (of each view by itself) the reverse.
+The plotted values stand as tables in the paper's LaTeX source, which leaves n and r out; n = 10 and r = 3, without
+noise, match them: the odd link within about 0.05 (0.08 at one point), the even one within 0.15, where r = 4 would be
+closer. JDR sees the odd link and not the even one, pHd (of each view by itself) the reverse.
 """
 
 from __future__ import annotations
