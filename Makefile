@@ -17,11 +17,13 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-benchmarks: $(VENV)/.demo
+benchmarks: $(VENV)/.demo $(VENV)/.test
 	$(BIN)/python benchmarks/fit_dense.py
 	$(BIN)/python benchmarks/fit_wide.py
 	$(BIN)/python benchmarks/solvers.py
 	$(BIN)/python benchmarks/refine.py
+	$(BIN)/python benchmarks/phd.py
+	$(BIN)/python benchmarks/cost_table.py
 	$(BIN)/python benchmarks/import_time.py
 
 $(BIN)/python:

@@ -1,11 +1,27 @@
 """jointdr: linear embeddings for two kinds of things, learned jointly from the response that links them."""
 
 from jointdr.estimators import JDR
+from jointdr.family import OLS, PCA
+from jointdr.hessian import IHT, PHD
 from jointdr.kernel import KernelRegression
 from jointdr.moments import Moments
 from jointdr.regressor import JDRRegressor
+from jointdr.slicing import SAVE, SIR, SOLS
 from jointdr.views import Views
 
 __version__ = "0.1.0"
 
-__all__ = ["JDR", "JDRRegressor", "KernelRegression", "Moments", "Views"]
+__all__ = [
+    "IHT",
+    "JDR",
+    "OLS",
+    "PCA",
+    "PHD",
+    "SAVE",
+    "SIR",
+    "SOLS",
+    "JDRRegressor",
+    "KernelRegression",
+    "Moments",
+    "Views",
+]

@@ -21,7 +21,7 @@ from jointdr.embedding import Embedding
 from jointdr.engines.local import Rows
 from jointdr.moments import Moments
 from jointdr.proxy import OVERFLOW
-from jointdr.response import Transform, checked
+from jointdr.response import Transform, checked, fit_transform_of, warn_if_heavy
 from jointdr.views import Views, as_views, checked_weight, default_name, raise_if_not_finite, split_columns
 
 KEEP_MOMENTS_BYTES = 100_000_000
@@ -31,9 +31,9 @@ KEEP_MOMENTS_BYTES = 100_000_000
 class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """A linear embedding per view, found from moments.
 
-    A subclass has the parameters ``views`` and ``scale`` and defines `_fold` (rows → moments), `_solve`
-    (moments → `Embedding`) and `_responses`. The embedding is solved for when it is first read, so that `partial_fit`
-    costs one merge.
+    A subclass has the parameters ``views`` and ``scale`` and defines `_fold` (rows → moments) and `_solve`
+    (moments → `Embedding`); `_responses` is for those with the parameters ``response``, ``edges`` and ``n_slices``.
+    The embedding is solved for when it is first read, so that `partial_fit` costs one merge.
     """
 
     fewest_views = 1
@@ -41,6 +41,9 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     views: Any
     scale: Any
+    response: Any
+    edges: Any
+    n_slices: Any
     moments_: Moments
     response_: Transform
     _parts: list[Moments]
@@ -60,9 +63,33 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def _fold(self, rows: Rows, first_row: int) -> list[Moments]:
         """The moments of these rows, mergeable with those of rows to come, in as many parts as the method needs."""
 
-    @abstractmethod
+    # ---------------------------------------------------------------- the response
+
+    def _checked_response(self, y: Any, views: Views) -> Array:
+        """The response as it was given, checked."""
+        return checked(y, len(views), type(self).__name__, views.index)
+
     def _responses(self, y: Array, weight: Array | None, reset: bool, streaming: bool) -> Array:
         """The checked response as the (rows, q) numbers that moments are taken of."""
+        self._read_response(self.response, self.n_slices, y, weight, reset, streaming)
+        return self.response_(y)
+
+    def _read_response(
+        self, response: Any, n_slices: Any, y: Array, weight: Array | None, reset: bool, streaming: bool
+    ) -> None:
+        """Read off y what its transform needs, once; a stream cannot, and has to be told."""
+        if streaming and self.edges is None:
+            kind = "class" if response == "auto" and y.dtype.kind in "USb" else response
+            # Labels that an earlier fit has seen are all there is to know of them; ranks and slices would move.
+            if kind in ("rank", "clip", "slices") or (kind == "class" and reset):
+                raise ValueError(
+                    f"response={kind!r} reads something off all responses, which partial_fit cannot: give it as "
+                    f"edges= ({'all labels' if kind == 'class' else f'numbers, see {type(self).__name__}'})."
+                )
+        if reset:
+            self.response_ = fit_transform_of(response, y, weight, self.edges, n_slices)
+            if self.response_.kind == "identity" and y.ndim == 1 and not streaming:
+                warn_if_heavy(y if weight is None else y[weight > 0])
 
     # ---------------------------------------------------------------- fitting from moments
 
@@ -83,7 +110,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         with self._unchanged_on_failure():
             return self._extended(X, y, sample_weight)
 
-    def _extended(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _extended(self, X: Any, y: Any, sample_weight: Any, **given: Any) -> Self:
         started = hasattr(self, "moments_")
         if not started and hasattr(self, "_embedding"):
             raise ValueError(
@@ -91,9 +118,9 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 "start anew with partial_fit on sklearn.base.clone(model)."
             )
         views = self._validated(X, reset=not started, minimum_rows=1)
-        y = checked(y, len(views), type(self).__name__, views.index)
+        y = self._checked_response(y, views)
         w = checked_weight(sample_weight, len(views), minimum=0, index=views.index)
-        Y = self._responses(y, w, reset=not started, streaming=True)
+        Y = self._responses(y, w, reset=not started, streaming=True, **given)
         with np.errstate(all="ignore"):
             parts = self._fold(Rows(views.arrays, Y, w), self.moments_.n_samples if started else 0)
         self._require_finite(parts, views)
@@ -226,14 +253,17 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """
         embedding = self._solved()
         views = self._validated(X, reset=False, minimum_rows=1)
-        y = checked(y, len(views), type(self).__name__, views.index)
+        y = self._checked_response(y, views)
         w = checked_weight(sample_weight, len(views), minimum=1, index=views.index)
         Y = self._responses(y, w, reset=False, streaming=False)
         with np.errstate(all="ignore"):
-            value = embedding.criterion(views.arrays, Y, w)
+            value = self._criterion(embedding, views.arrays, Y, w)
         if not np.isfinite(value):
             raise_if_not_finite(views)
         return value
+
+    def _criterion(self, embedding: Embedding, views: tuple[Array, ...], Y: Array, weight: Array | None) -> float:
+        return embedding.criterion(views, Y, weight)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the embedded coordinates: the view's name, the method's name and a number."""

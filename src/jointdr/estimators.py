@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from jointdr.arrays import Array
 from jointdr.base import KEEP_MOMENTS_BYTES, ViewsTransformer
 from jointdr.directions import Options, jdr, jdr_at, jdr_from_rows, moments_needed
 from jointdr.embedding import Embedding
@@ -19,7 +18,7 @@ from jointdr.multiview import jdr_of_views, jdr_of_views_at
 from jointdr.normalize import Whitener, whiteners
 from jointdr.rank import folds, resolved
 from jointdr.refine import Refinement, refined
-from jointdr.response import checked, fit_transform_of, warn_if_heavy
+from jointdr.response import checked
 from jointdr.settings import options_of
 from jointdr.views import Views, checked_weight
 
@@ -247,7 +246,7 @@ class JDR(ViewsTransformer):
                 self._set_parts(parts)
         else:
             if (np.ptp(Y if w is None else Y[w > 0], axis=0) == 0).all():
-                _warn_no_signal()
+                warn_no_signal()
             self._note(options)
             self._embedding = jdr_from_rows(rows, parts[0], options)
         return self
@@ -260,7 +259,7 @@ class JDR(ViewsTransformer):
             parts = rows.fold_parts(int(self.n_folds) if auto or self.refine else 1, 0, seed, **keep)
             self._require_finite(parts, views)
             if not (sum(parts[1:], parts[0]).y_variances > 0).any():
-                _warn_no_signal()
+                warn_no_signal()
             options, self._embedding = jdr_of_views(rows, parts, options, auto, seed)
             self._note(options)
             if self.refine:
@@ -337,21 +336,6 @@ class JDR(ViewsTransformer):
         self.n_sweeps_, self.link_ = found.accepted, found.link
         return maps, found
 
-    def _responses(self, y: Array, weight: Array | None, reset: bool, streaming: bool) -> Array:
-        if streaming and self.edges is None:
-            kind = "class" if self.response == "auto" and y.dtype.kind in "USb" else self.response
-            # Labels that an earlier fit has seen are all there is to know of them; ranks and slices would move.
-            if kind in ("rank", "clip", "slices") or (kind == "class" and reset):
-                raise ValueError(
-                    f"response={kind!r} reads something off all responses, which partial_fit cannot: "
-                    f"give it as edges= ({'all labels' if kind == 'class' else 'numbers, see JDR'})."
-                )
-        if reset:
-            self.response_ = fit_transform_of(self.response, y, weight, self.edges, self.n_slices)
-            if self.response_.kind == "identity" and y.ndim == 1 and not streaming:
-                warn_if_heavy(y if weight is None else y[weight > 0])
-        return self.response_(y)
-
     def _fold(self, rows: Rows, first_row: int) -> list[Moments]:
         if len(rows.views) > 2:
             raise ValueError(MANY_VIEWS)
@@ -371,7 +355,7 @@ class JDR(ViewsTransformer):
             raise ValueError(MANY_VIEWS)
         options, auto = self._options(whole.n_features, whole.n_responses, exact=self.solver == "auto")
         if not (whole.y_variances > 0).any():
-            _warn_no_signal()
+            warn_no_signal()
         if auto:
             options = resolved(folds(parts, options), options, auto)
         self._note(options)
@@ -399,7 +383,8 @@ def _without(parts: Sequence[Moments], i: int) -> Moments:
     return sum(rest[1:], rest[0])
 
 
-def _warn_no_signal() -> None:
+def warn_no_signal() -> None:
+    """Say that y is constant."""
     warnings.warn(
         "y is constant: there is no signal, and the embeddings are arbitrary directions.",
         NoSignalWarning,

@@ -65,7 +65,7 @@ def svd(X: Array, n_components: int) -> tuple[Array, Array, Array]:
 def left_vectors(M: Array, n_components: int) -> tuple[Array, Array]:
     """The r leading left singular vectors and values of a wide matrix: a factor of the HOSVD, O(n² columns)."""
     if M.shape[1] > 4 * M.shape[0]:
-        scale = float(np.max(np.abs(M))) or 1.0  # squares must not overflow
+        scale = float(np.max(np.abs(M), initial=0.0)) or 1.0  # squares must not overflow
         values, E = np.linalg.eigh((M / scale) @ (M / scale).T)
         s = scale * np.sqrt(np.clip(values[::-1], 0, None))
         return np.ascontiguousarray(E[:, ::-1][:, :n_components]), s[:n_components]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations, pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -206,6 +207,43 @@ def whitening_matrix(Sigma: Array, eps: float, what: str) -> Array:
     W = np.zeros((len(Sigma), rank))
     W[varying] = scale[:, None] * (E[:, inside] / np.sqrt(values[inside]))
     return W
+
+
+def joint_whitening(
+    moments: Moments,
+    maps: Sequence[Whitener],
+    ridge: float | Literal["auto"] = 0.0,
+    what: str = "all views together",
+) -> Array:
+    """W of the joined features x = [a; b; ...]: W Wᵀ = Σ⁺ for the covariance Σ of all of them, O((Σ n_k)³).
+
+    Parameters
+    ----------
+    moments : Moments
+        About the mean, with full covariances and cross covariances.
+    maps : sequence of Whitener
+        They say which features are constant.
+    ridge : float or "auto"
+    what : str
+        Whose covariance it is, for the warning.
+
+    Returns
+    -------
+    (Σ n_k, k) array
+        k is the rank of Σ.
+    """
+    views = range(moments.n_views)
+    Sigmas, keep = zip(*(regularized(moments, k, ridge, maps[k].deviations == 0) for k in views), strict=True)
+    at = [slice(start, end) for start, end in pairwise(np.cumsum([0, *moments.n_features]))]
+    Sigma = np.zeros((sum(moments.n_features),) * 2)
+    for k in views:
+        Sigma[at[k], at[k]] = Sigmas[k]
+    for j, k in combinations(views, 2):
+        # Shrunk like the covariances on both sides of it, so that the whole stays positive semidefinite.
+        C = np.sqrt(keep[j] * keep[k]) * moments.cross_covariance(j, k)
+        C = C * np.outer(maps[j].deviations > 0, maps[k].deviations > 0)
+        Sigma[at[j], at[k]], Sigma[at[k], at[j]] = C, C.T
+    return whitening_matrix(Sigma, moments.eps, what)
 
 
 def _warn_constant(constant: Array, name: str, features: Array | None) -> None:

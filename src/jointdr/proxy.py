@@ -25,7 +25,7 @@ from jointdr.arrays import (
 )
 from jointdr.engines.local import Block, Rows, slices
 from jointdr.moments import Moments
-from jointdr.normalize import Whitener, regularized, whitening_matrix
+from jointdr.normalize import Whitener, joint_whitening, regularized
 
 OVERFLOW = (
     "The moments overflow: features or responses are too large to be multiplied with each other. "
@@ -64,7 +64,10 @@ class Blocks:
     def pair(self, j: int, k: int) -> Array:
         """The block of views j and k in this order."""
         if (min(j, k), max(j, k)) not in self.pairs:
-            raise ValueError(f"T of views {j} and {k} was not kept; compute the moments with blocks including 'cross'.")
+            block = "within" if j == k else "cross"
+            raise ValueError(
+                f"T of views {j} and {k} was not kept; compute the moments with blocks including {block!r}."
+            )
         return self.pairs[j, k] if j <= k else np.swapaxes(self.pairs[k, j], 1, 2)
 
 
@@ -103,17 +106,12 @@ def joint_probes(moments: Moments, maps: Sequence[Whitener], ridge: float | Lite
     maps : sequence of Whitener
     ridge : float or "auto"
     """
-    K = moments.n_views
-    Sigmas, keep = zip(*(regularized(moments, k, ridge, maps[k].deviations == 0) for k in range(K)), strict=True)
-    Sigma = linalg.block_diag(*Sigmas)
-    at = _places(moments)
-    for j, k in moments.cross_scatters:
-        # Shrunk like the covariances on both sides of it, so that the whole stays positive semidefinite.
-        C = np.sqrt(keep[j] * keep[k]) * moments.cross_covariance(j, k)
-        C = C * np.outer(maps[j].deviations > 0, maps[k].deviations > 0)
-        Sigma[at[j], at[k]], Sigma[at[k], at[j]] = C, C.T
-    W = whitening_matrix(Sigma, moments.eps, "all views together")
-    return tuple(W @ (W[at[k]].T @ (Sigmas[k] @ maps[k].matrix)) for k in range(K))
+    W = joint_whitening(moments, maps, ridge)
+    probes = []
+    for k, at in enumerate(_places(moments)):
+        Sigma, _ = regularized(moments, k, ridge, maps[k].deviations == 0)
+        probes.append(W @ (W[at].T @ (Sigma @ maps[k].matrix)))
+    return tuple(probes)
 
 
 def through_probes(moments: Moments, probes: tuple[Array, ...]) -> Blocks:

@@ -68,17 +68,26 @@ class Transform:
             z = _normal_scores(y, self.grid)
         elif self.kind == "clip":
             z = np.clip(y, *self.grid)
-        elif self.kind == "slices":
-            z = _indicators(np.searchsorted(self.grid, y, side="right"), len(self.grid) + 1)
-        elif self.kind == "class":
-            unknown = ~np.isin(y, self.grid)
-            if unknown.any():
-                raise ValueError(f"y holds labels that fit has not seen: {np.unique(y[unknown])[:5].tolist()}.")
-            z = _indicators(np.searchsorted(self.grid, y), len(self.grid))
-            z = z[:, 1:] if len(self.grid) == 2 else z  # two classes are one number
+        elif self.kind in ("slices", "class"):
+            z = indicators(self.places(y), self.n_places)
+            z = z[:, 1:] if self.kind == "class" and len(self.grid) == 2 else z  # two classes are one number
         else:
             z = y
         return z[:, None] if z.ndim == 1 else z
+
+    @property
+    def n_places(self) -> int:
+        """The number of slices or classes; 1 if rows are not told apart."""
+        return len(self.grid) + (self.kind != "class") if self.kind in ("slices", "class") else 1
+
+    def places(self, y: Array) -> Array:
+        """The number of each row's slice or class, (rows,)."""
+        if self.kind == "slices":
+            return np.searchsorted(self.grid, y, side="right")
+        unknown = ~np.isin(y, self.grid)
+        if unknown.any():
+            raise ValueError(f"y holds labels that fit has not seen: {np.unique(y[unknown])[:5].tolist()}.")
+        return np.searchsorted(self.grid, y)
 
 
 def fit_transform_of(
@@ -190,7 +199,8 @@ def _normal_scores(y: Array, grid: Array) -> Array:
     return ndtri((0.5 * (below + not_above) + 0.5 * row) / (up_to[-1] + row))
 
 
-def _indicators(which: Array, n: int) -> Array:
+def indicators(which: Array, n: int) -> Array:
+    """Which of n places each row is in, as 0 and 1: (rows, n)."""
     return (which[:, None] == np.arange(n)).astype(float)
 
 

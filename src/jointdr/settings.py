@@ -37,7 +37,7 @@ def options_of(
         Whether ``solver="auto"`` has to mean ``"exact"``, because the data cannot be read again.
     """
     auto = set()
-    ranks = _ranks(model.n_components, n_features)
+    ranks = ranks_of(model.n_components, n_features)
     if ranks is None:
         auto.add("rank")
         ranks = (1,) * len(n_features)
@@ -64,7 +64,7 @@ def options_of(
     options = Options(
         ranks=ranks,
         normalize=model.normalize,
-        ridge=model.ridge if model.ridge == "auto" else float(model.ridge),
+        ridge=checked_ridge(model.ridge),
         solver=solver,
         n_iter=int(model.n_iter),
         n_hooi=int(model.n_hooi),
@@ -81,10 +81,7 @@ def _check_values(model: Any) -> None:
     """Each parameter by itself."""
     if model.normalize not in NORMALIZATIONS:
         raise ValueError(f"normalize={model.normalize!r} is not understood; choose from {NORMALIZATIONS}.")
-    if model.ridge != "auto" and not (
-        isinstance(model.ridge, Real) and not isinstance(model.ridge, bool) and 0 <= float(model.ridge) < np.inf
-    ):
-        raise ValueError(f"ridge={model.ridge!r} must be a number >= 0, or 'auto'.")
+    checked_ridge(model.ridge)
     if model.normalize is None and model.ridge != 0:
         raise ValueError("ridge has no effect with normalize=None: leave it at 0, or choose a normalization.")
     if model.solver not in SOLVERS:
@@ -159,7 +156,16 @@ def _tensor_solver(model: Any, n_features: tuple[int, ...], n_responses: int, au
     return "randomized"
 
 
-def _ranks(r: Any, n_features: tuple[int, ...]) -> tuple[int, ...] | None:
+def checked_ridge(ridge: Any) -> Any:
+    """``"auto"``, or a number that is not negative, as a float."""
+    if isinstance(ridge, str) and ridge == "auto":
+        return ridge
+    if not isinstance(ridge, Real) or isinstance(ridge, bool) or not 0 <= float(ridge) < np.inf:
+        raise ValueError(f"ridge={ridge!r} must be a number >= 0, or 'auto'.")
+    return float(ridge)
+
+
+def ranks_of(r: Any, n_features: tuple[int, ...]) -> tuple[int, ...] | None:
     """One number of directions per view, or None for ``"auto"``."""
     if isinstance(r, str) and r == "auto":
         return None

@@ -13,7 +13,7 @@ import numpy as np
 
 from jointdr.arrays import Array, as_float, float_dtype, inner, is_sparse, like, namespace, to_numpy
 from jointdr.embedding import projected
-from jointdr.engines.local import LARGE_BLOCK_BYTES, Block, Rows, block_rows, slices
+from jointdr.engines.local import LARGE_BLOCK_BYTES, Block, Rows, block_rows, fold_of, slices
 from jointdr.factorize import left_vectors
 from jointdr.normalize import Whitener
 from jointdr.proxy import OVERFLOW
@@ -116,7 +116,7 @@ def formed(rows: Rows, maps: Sequence[Whitener], n_folds: int = 1, seed: int = 0
     left = int(np.prod(sizes[:-1]))
     sums = [np.zeros((rows.y.shape[1], left, sizes[-1])) for _ in range(n_folds)]
     weights = np.zeros(n_folds)
-    for i, block in rows.fold_blocks(block_rows(rows.views), n_folds, 0, seed):
+    for i, block in rows.group_blocks(block_rows(rows.views), _folds(rows, n_folds, seed)):
         weights[i] += len(block.y) if block.weight is None else block.weight.sum()
         for at in slices(len(block.y), max(16, LARGE_BLOCK_BYTES // (8 * left))):
             views = [_centred(X[at, :], m.mean, dtype) for X, m in zip(block.views, maps, strict=True)]
@@ -149,7 +149,7 @@ def sketched(
     size = min(
         block_rows(rows.views, block_bytes=LARGE_BLOCK_BYTES), LARGE_BLOCK_BYTES // (8 * columns * rows.y.shape[1])
     )
-    for i, block in rows.fold_blocks(max(16, size), n_folds, 0, seed):
+    for i, block in rows.group_blocks(max(16, size), _folds(rows, n_folds, seed)):
         weights[i] += len(block.y) if block.weight is None else block.weight.sum()
         H = [projected(X, m.mean, S) for X, m, S in zip(block.views, maps, right, strict=True)]
         for k, m in enumerate(maps):
@@ -206,6 +206,10 @@ def core_from_rows(rows: Rows, maps: Sequence[Whitener], bases: Sequence[Array])
     M = contracted(rows, maps, bases, len(bases) - 1)
     core = bases[-1].T @ M  # (r_K, q·r_1⋯r_{K−1})
     return np.moveaxis(core.reshape(len(core), -1, *(U.shape[1] for U in bases[:-1])), 0, -1)
+
+
+def _folds(rows: Rows, n_folds: int, seed: int) -> Array | None:
+    return None if n_folds == 1 else fold_of(np.arange(len(rows)), n_folds, seed)
 
 
 def _against(block: Block, k: int, mean: Array, R: Array) -> Array:

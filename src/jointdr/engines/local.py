@@ -121,7 +121,7 @@ class Rows:
         pilot: dict[str, Any] = {}
         for block in self.blocks(rows):
             part = Moments.of_block(*block, **(pilot | keep))
-            pilot = pilot or {"center": part.centers}
+            pilot = pilot or {"center": part.centers, "y_center": part.y_center}
             yield part
 
     def fold_parts(self, n_folds: int, first_row: int = 0, seed: int = 0, **keep: Any) -> list[Moments]:
@@ -136,29 +136,41 @@ class Rows:
         **keep
             As in `fold`.
         """
-        parts = [Moments.zero([X.shape[1] for X in self.views], n_responses=self.y.shape[1], **_kept(keep))] * n_folds
+        return self.fold_groups(fold_of(np.arange(first_row, first_row + len(self)), n_folds, seed), n_folds, **keep)
+
+    def fold_groups(self, which: Array, n_groups: int, **keep: Any) -> list[Moments]:
+        """The moments of the rows of each group, in one read: O(m n²) for all groups together.
+
+        Parameters
+        ----------
+        which : (m,) array of int
+            The group of each row, from 0 on; a group may be empty.
+        n_groups : int
+        **keep
+            As in `fold`.
+        """
+        responses = self.y.shape[1] if keep.get("blocks", ("cross",)) else 0
+        parts = [Moments.zero([X.shape[1] for X in self.views], n_responses=responses, **_kept(keep))] * n_groups
         keep = {**keep, "scratch": Scratch()}
         pilot: dict[str, Any] = {}
-        rows = block_rows(self.views, n_folds * 4 * max(X.shape[1] for X in self.views))
-        for i, block in self.fold_blocks(rows, n_folds, first_row, seed):
+        rows = block_rows(self.views, n_groups * 4 * max(X.shape[1] for X in self.views))
+        for i, block in self.group_blocks(rows, which):
             part = Moments.of_block(*block, **(pilot | keep))
-            pilot = pilot or {"center": part.centers}
+            pilot = pilot or {"center": part.centers, "y_center": part.y_center}
             parts[i] = parts[i] + part.to_numpy()
         return parts
 
-    def fold_blocks(self, rows: int, n_folds: int, first_row: int = 0, seed: int = 0) -> Iterator[tuple[int, Block]]:
-        """Blocks of rows of one fold each, with the number of the fold."""
-        start = first_row
+    def group_blocks(self, rows: int, which: Array | None = None) -> Iterator[tuple[int, Block]]:
+        """Blocks of rows of one group each, with the number of the group; without groups all are of group 0."""
+        start = 0
         for block in self.blocks(rows):
-            if n_folds == 1:
+            if which is None:
                 yield 0, block
                 continue
-            which = fold_of(np.arange(start, start + len(block.y)), n_folds, seed)
+            here = which[start : start + len(block.y)]
             start += len(block.y)
-            for i in range(n_folds):
-                at = np.flatnonzero(which == i)
-                if len(at):
-                    yield i, block.rows(at)
+            for i in np.unique(here):
+                yield int(i), block.rows(np.flatnonzero(here == i))
 
     def accumulate(self, of_block: Callable[[Block], tuple[Array, ...]], width: int = 1) -> tuple[Array, ...]:
         """The float64 sums over blocks of the arrays that a function makes of each.
