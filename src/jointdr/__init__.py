@@ -1,6 +1,7 @@
 """jointdr: linear embeddings for two kinds of things, learned jointly from the response that links them."""
 
 from jointdr.bootstrap import bootstrap
+from jointdr.dyads import Dyads
 from jointdr.estimators import JDR
 from jointdr.kernel import KernelRegression
 from jointdr.moments import Moments
@@ -8,4 +9,4 @@ from jointdr.views import Views
 
 __version__ = "0.1.0"
 
-__all__ = ["JDR", "KernelRegression", "Moments", "Views", "bootstrap"]
+__all__ = ["JDR", "Dyads", "KernelRegression", "Moments", "Views", "bootstrap"]
