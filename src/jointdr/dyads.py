@@ -64,7 +64,7 @@ class Dyads:
     >>> dyads
     Dyads(a: 6 × 3, b: 5 × 2, all 30 pairs)
     >>> dyads.pairs(rng.random((6, 5)) < 0.5)
-    Dyads(a: 6 × 3, b: 5 × 2, 16 of 30 pairs)
+    Dyads(a: 6 × 3, b: 5 × 2, 15 of 30 pairs)
     """
 
     def __init__(
