@@ -9,11 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from jointdr.arrays import Array, is_sparse, take_rows, to_numpy
-from jointdr.engines.grid import MEANS, Grid, Means
-from jointdr.engines.local import fold_of
+from jointdr.engines.grid import Grid, Means
 from jointdr.moments import Moments
 from jointdr.pairs import Duplicates, checked_scores, entity_numbers, equal_rows, gathered, pattern_of, values_at
-from jointdr.products import Keep
 from jointdr.response import checked_numbers
 from jointdr.tables import Unmatched, as_ids, entities, identified, index_ids, joined
 from jointdr.views import Views, as_views, default_name
@@ -302,13 +300,7 @@ class Dyads:
         (``ridge="auto"``) is told too many. Moments of other dyads merge exactly with ``means="pairs"``; with
         ``"entities"`` if they have the same centres.
         """
-        return self.grid.moments(self._kept(means, keep), center, y_center, means)
-
-    @staticmethod
-    def _kept(means: str, keep: dict[str, Any]) -> Keep:
-        if means not in MEANS:
-            raise ValueError(f"means={means!r} is not understood; choose from {MEANS}.")
-        return Keep.of(2, **keep)
+        return self.grid.fold(means=means, center=center, y_center=y_center, **keep)
 
     def fold_moments(
         self,
@@ -324,14 +316,7 @@ class Dyads:
 
         The fold of a row is a hash of its number. Together they are the `moments` of all pairs.
         """
-        kept = self._kept(means, keep)
-        if center is None:  # one centre for all, so that merging is plain addition
-            center = self.grid.means(means)
-        if y_center is None:
-            y_center = self.grid.y_mean
-        fold = fold_of(np.arange(self.shape[0]), n_folds, seed)
-        parts = (self.grid.rows(np.flatnonzero(fold == k)) for k in range(n_folds))
-        return [part.moments(kept, center, y_center, means) for part in parts]
+        return self.grid.fold_parts(n_folds, 0, seed, means=means, center=center, y_center=y_center, **keep)
 
     def __repr__(self) -> str:
         tables = ", ".join(

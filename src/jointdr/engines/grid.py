@@ -24,7 +24,7 @@ from jointdr.arrays import (
     sum_of_squares,
     take_rows,
 )
-from jointdr.engines.local import LARGE_BLOCK_BYTES, block_rows, slices
+from jointdr.engines.local import LARGE_BLOCK_BYTES, block_rows, fold_of, slices
 from jointdr.moments import Moments
 from jointdr.products import Covariance, Keep
 
@@ -53,6 +53,13 @@ class Grid:
     complete: bool
     pairs_per_row: float | None = None
 
+    n_responses = 1
+
+    @property
+    def views(self) -> tuple[Array, Array]:
+        """The two entity tables."""
+        return self.A, self.B
+
     @property
     def n_pairs(self) -> int:
         """The number of pairs that count, |Ω|."""
@@ -79,6 +86,31 @@ class Grid:
         """µ_a and µ_b, over pairs or over entities; O(m n)."""
         a, b = (c @ X / (self.n_pairs or 1) for c, X in zip(self.counts(means), (self.A, self.B), strict=True))
         return np.asarray(a), np.asarray(b)
+
+    def fold(self, *, means: Means = "pairs", center: Any = None, y_center: Any = None, **keep: Any) -> Moments:
+        """The moments of all pairs; keywords as in `Moments.of_block`, like `Rows.fold`."""
+        return self.moments(_kept(means, keep), center, y_center, means)
+
+    def fold_parts(
+        self,
+        n_folds: int,
+        first_row: int = 0,
+        seed: int = 0,
+        *,
+        means: Means = "pairs",
+        center: Any = None,
+        y_center: Any = None,
+        **keep: Any,
+    ) -> list[Moments]:
+        """The moments of each of `n_folds` random parts of the row entities, like `Rows.fold_parts`."""
+        kept = _kept(means, keep)
+        if center is None:  # one centre for all, so that merging is plain addition
+            center = self.means(means)
+        if y_center is None:
+            y_center = self.y_mean
+        fold = fold_of(np.arange(first_row, first_row + self.Y.shape[0]), n_folds, seed)
+        parts = (self.rows(np.flatnonzero(fold == k)) for k in range(n_folds))
+        return [part.moments(kept, center, y_center, means) for part in parts]
 
     def moments(
         self,
@@ -208,6 +240,12 @@ class Grid:
             return _through(tables, centers, self._stored(_shifted(self.Y.data, shifts)))
         # The pairs that are not stored have the score 0 − c_y. With entities centred at their mean the term vanishes.
         return _through(tables, centers, self.Y) - sum(shifts) * np.outer(sums[0], sums[1]) / self.n_pairs
+
+
+def _kept(means: str, keep: dict[str, Any]) -> Keep:
+    if means not in MEANS:
+        raise ValueError(f"means={means!r} is not understood; choose from {MEANS}.")
+    return Keep.of(2, **keep)
 
 
 @dataclass(frozen=True)
