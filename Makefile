@@ -22,6 +22,7 @@ benchmarks: $(VENV)/.demo
 	$(BIN)/python benchmarks/fit_wide.py
 	$(BIN)/python benchmarks/solvers.py
 	$(BIN)/python benchmarks/refine.py
+	$(BIN)/python benchmarks/imc.py
 	$(BIN)/python benchmarks/import_time.py
 
 $(BIN)/python:
