@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from jointdr import IMC, JDR, Dyads
 from jointdr.datasets import make_bilinear
@@ -170,6 +170,23 @@ def test_constant_and_repeated_features_do_no_harm(grid):
     np.testing.assert_allclose(model.embeddings_[0][8], model.embeddings_[0][0], atol=1e-8)
 
 
+def test_more_features_than_entities_and_scores_far_from_zero(rng):
+    """The pairs then depend on each other, and a proxy that is whitened without a ridge is no start."""
+    A, B = rng.random((60, 30)), rng.random((15, 25))
+    Y = 10 + A @ rng.standard_normal((30, 2)) @ rng.standard_normal((2, 25)) @ B.T
+    mask = uneven(rng, Y.shape)
+    model = IMC(4, n_iter=300, tol=1e-6).fit(Y, A, B, mask)
+    best = min(textbook(Y, unit_columns(A), unit_columns(B), mask, 4, 0.1, 60, rng) for _ in range(3))
+    assert model.objective_[-1] < best * 1.001
+    assert model.objective_[0] < 10 * model.objective_[-1]
+
+
+def test_sweeps_that_are_too_few_are_reported(grid, rng):
+    Y, A, B = grid
+    with pytest.warns(ConvergenceWarning, match="raise n_iter"):
+        IMC(3, init="random", random_state=0, n_iter=2).fit(Y, A, B, uneven(rng, Y.shape))
+
+
 def test_no_scores_at_all(grid):
     Y, A, B = grid
     np.testing.assert_array_equal(IMC(3).fit(0 * Y, A, B).predict(), 0)
@@ -179,7 +196,7 @@ def test_observed_pairs_never_become_a_matrix_of_pairs_times_parameters(rng):
     m, n, r = 3000, 60, 10
     dyads = Dyads.from_samples((rng.standard_normal((m, n)), rng.standard_normal((m, n))), rng.standard_normal(m))
     tracemalloc.start()
-    IMC(r, n_iter=2).fit(dyads)
+    IMC(r, n_iter=2, tol=0).fit(dyads)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * m * n * r / 4

@@ -20,8 +20,15 @@ from jointdr.arrays import Array, as_float, float_dtype, inner
 from jointdr.engines.local import LARGE_BLOCK_BYTES, slices
 from jointdr.moments import Moments
 
-CG_ITERATIONS = 3
-"""Iterations per half-step. With the preconditioner, more of them are better spent on the next sweep."""
+CG_ITERATIONS = 30
+"""Conjugate gradient iterations per half-step at most. Where pairs are nearly independent, three or four are enough."""
+
+CG_REDUCTION = 1e-4
+"""A half-step ends when the squared gradient, in the preconditioner's norm, has fallen to this fraction."""
+
+RIDGES = (0.0, 0.01, 1.0)
+"""Ridges of the proxy that are tried as starts on observed pairs, in units of the mean eigenvalue of the Gram matrices:
+the more the pairs depend on each other, the less small eigenvalues say."""
 
 DENSE_ABOVE = 0.05
 """If more than this share of the pairs is observed, a product of matrices is faster than one inner product a pair."""
@@ -69,12 +76,15 @@ class Spectra:
         """The same with a and b exchanged."""
         return Spectra(self.maps[::-1], self.values[::-1], self.T.T, self.weight, self.y_square)
 
-    def proxy_factors(self, r: int) -> Factors:
+    def proxy_factors(self, r: int, ridge: float = 0.0) -> Factors:
         """JDR's start: the truncated proxy, whitened by the Gram matrices because the model has no constant.
 
-        On a complete grid that is the minimum for λ = 0.
+        On a complete grid, without a ridge, that is the minimum for λ = 0.
         """
-        whiten = [np.divide(1.0, np.sqrt(v), out=np.zeros_like(v), where=v > 1e-10 * v.max()) for v in self.values]
+        whiten = [
+            np.divide(1.0, np.sqrt(v + ridge * v.mean()), out=np.zeros_like(v), where=v > 1e-10 * v.max())
+            for v in self.values
+        ]
         U, s, Vt = np.linalg.svd(whiten[0][:, None] * self.T * whiten[1], full_matrices=False)
         root = np.sqrt(self.weight * s[:r])
         return balanced(whiten[0][:, None] * U[:, :r] * root, whiten[1][:, None] * Vt[:r].T * root)
@@ -164,7 +174,7 @@ def on_grid(spectra: Spectra, start: Factors, penalty: float, n_iter: int, tol: 
 def on_pairs(
     spectra: Spectra, pairs: Pairs, start: Factors, penalty: float, n_iter: int, tol: float
 ) -> tuple[Factors, Array]:
-    """Sweeps on observed pairs: O(m n r + |Ω| r) for each of `CG_ITERATIONS` iterations of a half-step.
+    """Sweeps on observed pairs: O(m n r + |Ω| r) for each iteration of a half-step.
 
     The moments only precondition. Parameters and returns otherwise as in `on_grid`.
     """
@@ -187,6 +197,21 @@ def on_pairs(
     return (factors[0], factors[1]), np.array(objective)
 
 
+def proxy_start(spectra: Spectra, pairs: Pairs, r: int) -> Factors:
+    """The proxy with the ridge of `RIDGES`, and in the scale, that fits the observed pairs best."""
+    best, start = -1.0, None
+    for ridge in RIDGES:
+        W, H = spectra.proxy_factors(r, ridge)
+        f = pairs.products(pairs.embedded(0, spectra.maps[0] @ W), pairs.embedded(1, spectra.maps[1] @ H))
+        product, square = float(pairs.y @ f), float(f @ f)
+        gain = product * max(product, 0.0) / (square or 1.0)
+        if gain > best:
+            root = np.sqrt(max(product, 0.0) / (square or 1.0))
+            best, start = gain, (root * W, root * H)
+    assert start is not None
+    return start
+
+
 def _conjugate_gradients(
     pairs: Pairs,
     k: int,
@@ -203,12 +228,14 @@ def _conjugate_gradients(
     def gradient() -> Array:
         return to_features.T @ pairs.gathered(k, error, other) - 0.5 * penalty * W
 
-    direction, before = np.zeros_like(W), np.inf
-    for _ in range(CG_ITERATIONS):
+    direction, before, first = np.zeros_like(W), np.inf, 0.0
+    for iteration in range(CG_ITERATIONS):
         g = gradient()
         d = step.divided(g, penalty)
         now = float(np.sum(g * d))
-        if not now > 0:
+        if iteration == 0:
+            first = now
+        if not now > (CG_REDUCTION if iteration else 0.0) * first:
             break
         direction = d + (now / before) * direction
         before = now

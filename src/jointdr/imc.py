@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+import warnings
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from jointdr import persist
 from jointdr.arrays import Array, as_float, dense_product, float_dtype, is_sparse, sum_of_squares
-from jointdr.completion import Factors, Pairs, Spectra, on_grid, on_pairs
+from jointdr.completion import Factors, Pairs, Spectra, on_grid, on_pairs, proxy_start
 from jointdr.dyads import Dyads
 from jointdr.ranking import top_pairs
 from jointdr.tables import Entities, entities
@@ -115,12 +117,13 @@ class IMC(BaseEstimator):
         scales = [self._scales(X) for X in (dyads.A, dyads.B)]
         moments = dyads.moments(center=0, y_center=0.0, cross_covariance=False)
         spectra = Spectra.of(moments, scales)
-        start = self._start(spectra)
         options = (float(self.alpha), int(self.n_iter), float(self.tol))
-        if dyads.is_complete:
-            factors, objective = on_grid(spectra, start, *options)
-        else:
-            factors, objective = on_pairs(spectra, Pairs(dyads.Y, dyads.A, dyads.B), start, *options)
+        with np.errstate(all="ignore"):
+            if dyads.is_complete:
+                factors, objective = on_grid(spectra, self._start(spectra, None), *options)
+            else:
+                pairs = Pairs(dyads.Y, dyads.A, dyads.B)
+                factors, objective = on_pairs(spectra, pairs, self._start(spectra, pairs), *options)
         if not np.isfinite(objective).all():
             raise ValueError(
                 "The sweeps overflow: features or scores are too large to be multiplied with each other. "
@@ -130,6 +133,13 @@ class IMC(BaseEstimator):
         self.singular_values_ = np.sum(factors[0] ** 2, axis=0)
         self.objective_ = objective
         self.n_iter_ = len(objective)
+        if self.tol and self.n_iter_ > 1 and objective[-2] - objective[-1] > self.tol * objective[-1]:
+            warnings.warn(
+                f"IMC made all n_iter={self.n_iter} sweeps and the last still lowered the objective by "
+                f"{(objective[-2] - objective[-1]) / objective[-1]:.1g} of it: raise n_iter, tol or alpha.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         self.view_names_, self.n_features_per_view_ = dyads.names, dyads.n_features
         self.row_ids_, self.column_ids_ = dyads.row_ids, dyads.column_ids
         self._feature_names = dyads.feature_names
@@ -176,13 +186,13 @@ class IMC(BaseEstimator):
         lengths = np.sqrt(np.asarray(sum_of_squares(as_float(X, float_dtype(X))), dtype=float))
         return np.divide(1.0, lengths, out=np.ones_like(lengths), where=lengths > 0)
 
-    def _start(self, spectra: Spectra) -> Factors:
+    def _start(self, spectra: Spectra, pairs: Pairs | None) -> Factors:
         r = int(self.n_components)
         if not isinstance(self.init, str):
             U, V = (np.asarray(X, dtype=float) for X in self.init)
             return spectra.factors_of(U, V)
         if self.init == "jdr":
-            return spectra.proxy_factors(r)
+            return spectra.proxy_factors(r) if pairs is None else proxy_start(spectra, pairs, r)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         return spectra.random_factors(r, np.random.default_rng(seed))
 
