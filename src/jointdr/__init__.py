@@ -1,8 +1,10 @@
 """jointdr: linear embeddings for two kinds of things, learned jointly from the response that links them."""
 
+from jointdr.dyads import Dyads
 from jointdr.estimators import JDR
 from jointdr.family import OLS, PCA
 from jointdr.hessian import IHT, PHD
+from jointdr.imc import IMC
 from jointdr.kernel import KernelRegression
 from jointdr.moments import Moments
 from jointdr.regressor import JDRRegressor
@@ -13,6 +15,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "IHT",
+    "IMC",
     "JDR",
     "OLS",
     "PCA",
@@ -20,6 +23,7 @@ __all__ = [
     "SAVE",
     "SIR",
     "SOLS",
+    "Dyads",
     "JDRRegressor",
     "KernelRegression",
     "Moments",

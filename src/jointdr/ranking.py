@@ -1,0 +1,76 @@
+"""The highest-scoring pairs of each row, without the matrix of all scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jointdr.arrays import Array
+from jointdr.engines.local import slices
+
+
+def top_pairs(
+    scores: Callable[[slice], Array],
+    row_ids: Array,
+    column_ids: Array,
+    k: int,
+    known: Array | None = None,
+    max_bytes: int = 64_000_000,
+) -> Any:
+    """The k best columns of every row, best first; columns of equal scores in their order.
+
+    Parameters
+    ----------
+    scores : callable
+        The scores of some rows with all columns: scores(slice) is a (rows, m_B) array that may be changed.
+    row_ids, column_ids : arrays of str
+    k : int
+    known : (m_A, m_B) CSR array, optional
+        Pairs that are stored there are left out; a row then may have fewer than k.
+    max_bytes : int
+        Memory for one block of scores; the result does not depend on it.
+
+    Returns
+    -------
+    DataFrame, or structured array where pandas is not installed, with the columns row, column, score and rank (from 1)
+    """
+    m_A, m_B = len(row_ids), len(column_ids)
+    k = min(k, m_B)
+    parts = []
+    for at in slices(m_A, max(1, max_bytes // (24 * m_B))):
+        S = scores(at)
+        if known is not None:
+            ends = known.indptr[at.start : at.stop + 1]
+            S[np.repeat(np.arange(len(S)), np.diff(ends)), known.indices[ends[0] : ends[-1]]] = -np.inf
+        top = _largest(S, k)
+        values = np.take_along_axis(S, top, axis=1)
+        i, rank = np.nonzero(values > -np.inf)
+        parts.append((at.start + i, top[i, rank], values[i, rank], rank + 1))
+    i, j, score, rank = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return table(row=row_ids[i], column=column_ids[j], score=score, rank=rank)
+
+
+def _largest(S: Array, k: int) -> Array:
+    """The places of the k largest entries of each row, largest first, and the earlier of equal ones first."""
+    if k < S.shape[1]:
+        least = np.partition(S, S.shape[1] - k, axis=1)[:, [S.shape[1] - k]]
+        # All that are larger than the k-th, and the first of those that equal it.
+        larger, equal = least < S, least == S
+        room = k - np.count_nonzero(larger, axis=1)
+        chosen = larger | (equal & (np.cumsum(equal, axis=1) <= room[:, None]))
+        places = np.nonzero(chosen)[1].reshape(len(S), k)
+    else:
+        places = np.broadcast_to(np.arange(S.shape[1]), S.shape)
+    order = np.argsort(-np.take_along_axis(S, places, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(places, order, axis=1)
+
+
+def table(**columns: Array) -> Any:
+    """Columns of equal length as a DataFrame, or as a structured array where pandas is not installed."""
+    try:
+        import pandas as pd
+    except ImportError:
+        return np.rec.fromarrays(list(columns.values()), names=list(columns))  # type: ignore[call-overload]
+    return pd.DataFrame(columns)
