@@ -17,7 +17,9 @@ from sklearn.utils.validation import validate_data
 
 from jointdr import persist
 from jointdr.arrays import Array, namespace, to_numpy
+from jointdr.dyads import Dyads
 from jointdr.embedding import Embedding
+from jointdr.engines.grid import Grid
 from jointdr.engines.local import Rows
 from jointdr.moments import Moments
 from jointdr.proxy import OVERFLOW
@@ -60,7 +62,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """The embedding of the rows whose moments these are together."""
 
     @abstractmethod
-    def _fold(self, rows: Rows, first_row: int) -> list[Moments]:
+    def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
         """The moments of these rows, mergeable with those of rows to come, in as many parts as the method needs."""
 
     # ---------------------------------------------------------------- the response
@@ -160,6 +162,27 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             self._embedding = self._solve(parts)
         return self
 
+    def _fit_dyads(self, dyads: Dyads, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to the moments of dyads, which hold the response themselves. For `fit` of a subclass."""
+        name = type(self).__name__
+        if y is not None or sample_weight is not None:
+            raise TypeError(f"{name} takes the response from a Dyads: leave y and sample_weight out.")
+        if getattr(self, "response", "identity") not in ("auto", "identity"):
+            raise ValueError(
+                f"response={self.response!r} is not for a Dyads: apply it to the scores Y first, "
+                "and fit with response='identity'."
+            )
+        with self._unchanged_on_failure():
+            views = self._validated(dyads, reset=True, minimum_rows=1)
+            self._forget()
+            self.response_ = Transform("identity", np.empty(0))
+            with np.errstate(all="ignore"):
+                parts = self._fold(dyads.grid, 0)
+            self._require_finite(parts, views)
+            self._set_parts(parts)
+            self._embedding = self._solve(parts)
+        return self
+
     @contextmanager
     def _unchanged_on_failure(self) -> Iterator[None]:
         """Give back the state from before if a fit breaks off, so that a good model is never half replaced."""
@@ -236,7 +259,8 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
         Returns
         -------
-        tuple of (m, r) arrays, one per view; in the one-matrix form one (m, 2r) array [Z_a | Z_b]
+        tuple of (m, r) arrays, one per view; in the one-matrix form one (m, 2r) array [Z_a | Z_b]; of a `Dyads` the two
+        embedded entity tables
         """
         return self._in_container(*self._embedded(X))
 
@@ -304,6 +328,8 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def _validated(self, X: Any, reset: bool, minimum_rows: int) -> Views:
         """X as checked `Views` that agree with what was fitted."""
         name = type(self).__name__
+        if isinstance(X, Dyads):  # tables of different lengths
+            X = Views._from_parts(X.names, X.feature_names, None, (X.A, X.B))
         if self.views is None:
             views = as_views(X, name)
             if len(views) < minimum_rows:
@@ -370,7 +396,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             parts = embedding.transform(views.arrays, self._exponent())
         if not all(np.isfinite(to_numpy(namespace(Z).sum(Z))) for Z in parts):
             raise_if_not_finite(views)
-        return parts, views.index
+        return parts, (X.row_ids, X.column_ids) if isinstance(X, Dyads) else views.index
 
     def _exponent(self) -> float:
         if self.scale is None:
@@ -399,7 +425,10 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if config == "pandas":
             import pandas as pd
 
-            parts = tuple(pd.DataFrame(to_numpy(Z), columns=n, index=index) for Z, n in zip(parts, names, strict=True))
+            indexes = index if isinstance(index, tuple) else (index,) * len(parts)
+            parts = tuple(
+                pd.DataFrame(to_numpy(Z), columns=n, index=i) for Z, n, i in zip(parts, names, indexes, strict=True)
+            )
         elif config == "polars":
             import polars as pl
 

@@ -11,7 +11,9 @@ import numpy as np
 
 from jointdr.base import KEEP_MOMENTS_BYTES, ViewsTransformer
 from jointdr.directions import Options, jdr, jdr_at, jdr_from_rows, moments_needed
+from jointdr.dyads import Dyads
 from jointdr.embedding import Embedding
+from jointdr.engines.grid import Grid
 from jointdr.engines.local import Rows, fold_of
 from jointdr.moments import Moments
 from jointdr.multiview import jdr_of_views, jdr_of_views_at
@@ -210,12 +212,17 @@ class JDR(ViewsTransformer):
         Parameters
         ----------
         X : tuple of (m, n_k) arrays, Views, or one (m, n) matrix when ``views`` is given
-            NumPy arrays, DataFrames, SciPy sparse matrices, or arrays of another Array API library.
+            NumPy arrays, DataFrames, SciPy sparse matrices, or arrays of another Array API library. Or a `Dyads`, which
+            holds the response itself.
         y : (m,) array, or (m, q) for several responses
             The response of each row: numbers, or labels.
         sample_weight : (m,) array, optional
             Non-negative; a weight of 2 counts as two equal rows.
         """
+        if isinstance(X, Dyads):
+            self._require_exact("a fit to a Dyads")
+            self._require_no_refinement("a fit to a Dyads")
+            return self._fit_dyads(X, y, sample_weight)
         with self._unchanged_on_failure():
             return self._fitted(X, y, sample_weight)
 
@@ -277,11 +284,7 @@ class JDR(ViewsTransformer):
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: D102
-        if self.solver not in ("auto", "exact"):
-            raise ValueError(
-                f"solver={self.solver!r} reads the data several times, which partial_fit cannot: "
-                "use solver='exact', or fit on data that can be read again."
-            )
+        self._require_exact("partial_fit")
         self._require_no_refinement("partial_fit")
         if len(getattr(self, "view_names_", ())) > 2:
             raise ValueError(MANY_VIEWS)
@@ -294,6 +297,13 @@ class JDR(ViewsTransformer):
         return super().fit_moments(moments)
 
     fit_moments.__doc__ = ViewsTransformer.fit_moments.__doc__
+
+    def _require_exact(self, caller: str) -> None:
+        if self.solver not in ("auto", "exact"):
+            raise ValueError(
+                f"solver={self.solver!r} reads the data several times, which {caller} cannot: "
+                "use solver='exact', or fit on data that can be read again."
+            )
 
     def _require_no_refinement(self, caller: str) -> None:
         if self.refine:
@@ -336,10 +346,10 @@ class JDR(ViewsTransformer):
         self.n_sweeps_, self.link_ = found.accepted, found.link
         return maps, found
 
-    def _fold(self, rows: Rows, first_row: int) -> list[Moments]:
+    def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
         if len(rows.views) > 2:
             raise ValueError(MANY_VIEWS)
-        options, auto = self._options(tuple(X.shape[1] for X in rows.views), rows.y.shape[1], exact=True)
+        options, auto = self._options(tuple(X.shape[1] for X in rows.views), rows.n_responses, exact=True)
         keep = moments_needed(options)
         if not auto and not self.refine:
             return [rows.fold(**keep)]

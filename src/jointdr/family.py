@@ -10,7 +10,9 @@ from jointdr import classical
 from jointdr.arrays import Array
 from jointdr.base import KEEP_MOMENTS_BYTES, ViewsTransformer
 from jointdr.directions import Options
+from jointdr.dyads import Dyads
 from jointdr.embedding import Embedding
+from jointdr.engines.grid import Grid
 from jointdr.engines.local import Rows
 from jointdr.estimators import warn_no_signal
 from jointdr.explained import linear_share
@@ -37,14 +39,20 @@ class MomentMethod(ViewsTransformer):
         ----------
         X : tuple of (m, n_k) arrays, Views, or one (m, n) matrix when ``views`` is given
             NumPy arrays, DataFrames, SciPy sparse matrices, or arrays of another Array API library. One view alone is
-            ``(A,)``, or ``views=[slice(None)]`` and a matrix.
+            ``(A,)``, or ``views=[slice(None)]`` and a matrix. Or a `Dyads`, which holds the response itself.
         y : (m,) array, or (m, q) for several responses
             The response of each row: numbers, or labels.
         sample_weight : (m,) array, optional
             Non-negative; a weight of 2 counts as two equal rows.
         """
+        if isinstance(X, Dyads):
+            self._require_dyads()
+            return self._fit_dyads(X, y, sample_weight)
         with self._unchanged_on_failure():
             return self._fitted(X, y, sample_weight)
+
+    def _require_dyads(self) -> None:
+        """Raise where a method cannot be computed from one fold over dyads."""
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any, **given: Any) -> Self:
         views = self._validated(X, reset=True, minimum_rows=2)
@@ -69,6 +77,12 @@ class MomentMethod(ViewsTransformer):
         return Options(
             ranks=ranks, ridge=checked_ridge(self.ridge), names=self.view_names_, features=self._feature_names
         )
+
+
+NO_DYADS = (
+    "{method} looks at every response by itself, so it takes no Dyads: fit it to X, y = dyads.triples(), which expands "
+    "the pairs, if they are not too many."
+)
 
 
 def without_score(why: str) -> Any:
@@ -133,7 +147,7 @@ class PCA(MomentMethod):
         self.response_ = Transform("identity", np.empty(0))
         return y
 
-    def _fold(self, rows: Rows, first_row: int) -> list[Moments]:
+    def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
         self._options()
         return [rows.fold(blocks=(), covariance="full", cross_covariance=False)]
 
@@ -233,7 +247,7 @@ class OLS(SupervisedMethod):
             views=views,
         )
 
-    def _fold(self, rows: Rows, first_row: int) -> list[Moments]:
+    def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
         self._options()
         return [rows.fold(blocks=("means",), covariance="full", cross_covariance=False)]
 

@@ -9,6 +9,7 @@ import numpy as np
 from jointdr import classical
 from jointdr.arrays import Array
 from jointdr.embedding import Embedding
+from jointdr.engines.grid import Grid
 from jointdr.engines.local import Rows
 from jointdr.explained import joint_coordinates, joint_spectrum, quadratic_share
 from jointdr.family import SupervisedMethod, without_score
@@ -54,7 +55,7 @@ class IHT(SupervisedMethod):
 
     score = without_score("its directions are no prediction of y")
 
-    def _fold(self, rows: Rows, first_row: int) -> list[Moments]:
+    def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
         self._options()
         return [rows.fold(blocks=("within",), covariance="full", cross_covariance=False)]
 
@@ -156,6 +157,9 @@ class PHD(SupervisedMethod):
                 "use fit, or residual=False."
             )
 
+    def _require_dyads(self) -> None:
+        self._require_one_read("a fit to a Dyads")
+
     def transform_joint(self, X: Any) -> Array:
         """Embed all views together, as ``concatenate=True`` has found it: Dᵀ([a; b] − µ), scaled as ``scale`` says.
 
@@ -183,10 +187,10 @@ class PHD(SupervisedMethod):
             raise AttributeError("Only PHD(concatenate=True) has a joint embedding of all views.")
         return embedding
 
-    def _fold(self, rows: Rows, first_row: int) -> list[Moments]:
+    def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
         joint = bool(self.concatenate)
         options = self._options()
-        if self.residual:
+        if self.residual and isinstance(rows, Rows):
             first = rows.fold(blocks=("means",), covariance="full", cross_covariance=joint)
             self._require_finite([first], Views._from_parts(self.view_names_, self._feature_names, None, rows.views))
             rows = Rows(rows.views, residuals(rows, first, options, joint), rows.weight)

@@ -9,11 +9,13 @@ import numpy as np
 
 from jointdr import classical
 from jointdr.arrays import Array, is_foreign, to_numpy
+from jointdr.dyads import Dyads
 from jointdr.embedding import Embedding
+from jointdr.engines.grid import Grid
 from jointdr.engines.local import LARGE_BLOCK_BYTES, Rows, block_rows
 from jointdr.estimators import warn_no_signal
 from jointdr.explained import linear_share
-from jointdr.family import MomentMethod, without_score
+from jointdr.family import NO_DYADS, MomentMethod, without_score
 from jointdr.joined import sols
 from jointdr.moments import Moments
 from jointdr.response import Transform, indicators
@@ -42,6 +44,9 @@ class SlicedMethod(MomentMethod):
         self.ridge = ridge
         self.scale = scale
         self.views = views
+
+    def _require_dyads(self) -> None:
+        raise TypeError(NO_DYADS.format(method=type(self).__name__))
 
     def _responses(self, y: Array, weight: Array | None, reset: bool, streaming: bool) -> Array:
         """The number of each row's slice, (rows, 1)."""
@@ -101,7 +106,8 @@ class SIR(SlicedMethod):
     True
     """
 
-    def _fold(self, rows: Rows, first_row: int) -> list[Moments]:
+    def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
+        assert isinstance(rows, Rows)  # `fit` refuses dyads
         self._options()
         keep: dict[str, Any] = {"blocks": ("means",), "covariance": "full", "cross_covariance": False, "y_center": 0.0}
         n = self.response_.n_places
@@ -181,7 +187,8 @@ class SAVE(SlicedMethod):
             raise TypeError("fit_moments of SAVE expects a list, the Moments of each slice of y.")
         return super().fit_moments(moments)
 
-    def _fold(self, rows: Rows, first_row: int) -> list[Moments]:
+    def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
+        assert isinstance(rows, Rows)  # `fit` refuses dyads
         self._options()
         n = self.response_.n_places
         return rows.fold_groups(rows.y[:, 0], n, blocks=(), covariance="full", cross_covariance=False)
@@ -269,6 +276,8 @@ class SOLS(MomentMethod):
         groups : (m,) array, optional
             The label of the subpopulation that each row belongs to.
         """
+        if isinstance(X, Dyads):
+            raise TypeError(NO_DYADS.format(method="SOLS"))
         with self._unchanged_on_failure():
             return self._fitted(X, y, sample_weight, groups=groups)
 
@@ -324,7 +333,8 @@ class SOLS(MomentMethod):
             )
         return self.response_.places(labels)
 
-    def _fold(self, rows: Rows, first_row: int) -> list[Moments]:
+    def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
+        assert isinstance(rows, Rows)  # `fit` refuses dyads
         self._options()
         which = rows.y[:, -1].astype(int)
         keep: dict[str, Any] = {"blocks": ("means",), "covariance": "full", "cross_covariance": True}

@@ -79,6 +79,11 @@ class Rows:
     def __len__(self) -> int:
         return int(self.views[0].shape[0])
 
+    @property
+    def n_responses(self) -> int:
+        """Number of components of the response q."""
+        return int(self.y.shape[1])
+
     def select(self, columns: Sequence[Array]) -> Rows:
         """The same rows with the chosen features of each view only (copied)."""
         views = [take_columns(X, at) for X, at in zip(self.views, columns, strict=True)]

@@ -1,0 +1,94 @@
+"""Estimators fitted to dyads: the same as to the expanded triples, without expanding them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from jointdr import IHT, JDR, OLS, PCA, PHD, SAVE, SIR, SOLS, Dyads
+from jointdr.metrics import nsee
+
+
+@pytest.fixture
+def dyads(rng):
+    A, B = rng.standard_normal((120, 8)) + 3.0, rng.standard_normal((90, 6))
+    Y = np.outer(A[:, 0] - 3, B[:, 1]) + np.outer(A[:, 1] - 3, B[:, 2]) + rng.standard_normal((120, 90))
+    return Dyads(Y, pd.DataFrame(A, columns=list("abcdefgh")), B, names=("disease", "gene"))
+
+
+@pytest.mark.parametrize("normalize", ["full", "feature", "joint", None])
+@pytest.mark.parametrize("observed", ["complete", "some"])
+@pytest.mark.parametrize("stored", ["dense", "sparse"])
+def test_fit_to_dyads_is_the_fit_to_their_triples(dyads, rng, normalize, observed, stored):
+    if stored == "sparse":
+        Y = dyads.Y * (np.abs(dyads.Y) > 1)
+        dyads = Dyads(sparse.csr_array(Y), sparse.csr_array(dyads.A), dyads.B)
+    if observed == "some":
+        dyads = dyads.pairs(rng.random(dyads.shape) < np.linspace(0, 1, 120)[:, None])
+    for options in ({}, {"moments": "all"} if normalize is not None else {}):
+        mine = JDR(2, normalize=normalize, **options).fit(dyads)
+        X, y = dyads.triples()
+        if not options:
+            theirs = JDR(2, normalize=normalize).fit(X, y)
+            np.testing.assert_allclose(mine.singular_values_, theirs.singular_values_, rtol=1e-7)
+            for U, V in zip(mine.embeddings_, theirs.embeddings_, strict=True):
+                np.testing.assert_allclose(U, V, atol=1e-7)
+        truth = (np.eye(8)[:, :2], np.eye(6)[:, 1:3])
+        if normalize == "full" and stored == "dense":
+            assert nsee(truth, mine.embeddings_) < 0.2
+
+
+def test_the_rank_is_chosen_on_folds_of_rows(dyads):
+    model = JDR("auto").fit(dyads)
+    assert model.n_components_ == 2
+    assert model.view_names_ == ("disease", "gene")
+
+
+def test_transform_embeds_the_entity_tables(dyads):
+    model = JDR(2).fit(dyads)
+    Z = model.transform(dyads)
+    assert [z.shape for z in Z] == [(120, 2), (90, 2)]
+    np.testing.assert_allclose(Z[0][:90], model.transform((dyads.A[:90], dyads.B))[0])
+    framed = model.set_output(transform="pandas").transform(dyads)
+    assert framed[1].index.tolist() == dyads.column_ids.tolist()
+    assert framed[0].columns.tolist() == ["disease_jdr0", "disease_jdr1"]
+
+
+def test_a_model_of_dyads_can_be_saved(dyads, tmp_path):
+    model = JDR(2).fit(dyads)
+    model.save(tmp_path / "model.npz")
+    np.testing.assert_array_equal(JDR.load(tmp_path / "model.npz").embeddings_[0], model.embeddings_[0])
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments", "message"),
+    [
+        (JDR(2), {"y": [1.0]}, "leave y and sample_weight out"),
+        (JDR(2, refine=1), {}, "refine=1 reads the data again, which a fit to a Dyads cannot"),
+        (JDR(2, solver="randomized"), {}, "which a fit to a Dyads cannot"),
+        (JDR(2, response="rank"), {}, "apply it to the scores Y first"),
+        (JDR(2, views=[slice(0, 2), slice(2, 4)]), {}, "drop views="),
+    ],
+)
+def test_clear_errors(dyads, model, arguments, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit(dyads, **arguments)
+
+
+@pytest.mark.parametrize("method", [PCA(2), OLS(1), IHT(1), PHD(2), PHD(2, concatenate=True)], ids=repr)
+def test_the_family_takes_dyads_too(dyads, method):
+    X, y = dyads.triples()
+    mine, theirs = method.fit(dyads).embeddings_, clone(method).fit(X, y).embeddings_
+    for U, V in zip(mine, theirs, strict=True):
+        np.testing.assert_allclose(U, V, atol=1e-7)
+
+
+@pytest.mark.parametrize("method", [SIR(1), SAVE(1), SOLS(1)], ids=repr)
+def test_what_needs_single_responses_says_so(dyads, method):
+    with pytest.raises(TypeError, match=r"dyads.triples\(\)"):
+        method.fit(dyads)
+    with pytest.raises(ValueError, match="which a fit to a Dyads cannot"):
+        PHD(1, residual=True).fit(dyads)
