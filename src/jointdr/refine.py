@@ -38,6 +38,9 @@ PATIENCE = 2
 CLEAR = 2.0
 """One held-out fold is enough if it shows by this many standard errors that sweeps help."""
 
+CERTAIN = 5.0
+"""Beyond this many standard errors the end of a trial is a better start than JDR on all rows."""
+
 Bases = tuple[Array, ...]
 
 
@@ -157,19 +160,17 @@ class Trial:
         return refitted(sweep.link, sweep.penalty, Z, self.problem.Y, self.problem.weight)
 
     def swept(self, whole: Bases) -> Bases:
-        """Sweeps on all rows, from where the trial ended or from JDR's own directions, whichever fit better."""
-        starts = []
-        for bases, sweeps in ((self.path[self.best].bases, 1), (whole, self.best)):
+        """The sweeps on all rows, from JDR's own directions; or, where the trial came far, one more sweep from its end.
+
+        The trial started from fewer rows. Where the signal is weak that is a much worse start, of which it may keep the
+        wrong directions; where it is strong, both end at the same place.
+        """
+        bases, sweeps = whole, self.best
+        if _standard_errors(self.errors[0], self.errors[self.best]) > CERTAIN:
+            bases, sweeps = self.path[self.best].bases, 1
+        for _ in range(sweeps):
             Z = self.problem.coordinates(bases)
-            link = self.on_all_rows(Z)
-            residual = self.problem.errors(link, Z, np.ones(len(self.problem.Y), dtype=bool)).sum()
-            starts.append((residual, sweeps, bases, Z, link))
-        _, sweeps, bases, Z, link = min(starts, key=lambda start: start[0])
-        for sweep in range(sweeps):
-            if sweep:
-                Z = self.problem.coordinates(bases)
-                link = self.on_all_rows(Z)
-            bases = _stepped(self.problem, bases, Z, link, self.problem.weight)
+            bases = _stepped(self.problem, bases, Z, self.on_all_rows(Z), self.problem.weight)
         return bases
 
 
@@ -231,9 +232,7 @@ def refined(
     Notes
     -----
     Sweeps are tried on all rows but those of one fold, which judge them. If these cannot tell clearly whether sweeps
-    help, the next fold is left out, and so on, at most once each. If sweeps help, the end of the trial is polished by
-    one more sweep on all rows, or, if it fits them less well than the embedding does, the sweeps are made again on all
-    rows from there.
+    help, the next fold is left out, and so on, at most once each. If they help, they are made on all rows.
     """
     views = tuple(NormalizedView(X, m) for X, m in zip(rows.views, maps, strict=True))
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
