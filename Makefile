@@ -22,6 +22,8 @@ benchmarks: $(VENV)/.demo $(VENV)/.test
 	$(BIN)/python benchmarks/fit_wide.py
 	$(BIN)/python benchmarks/solvers.py
 	$(BIN)/python benchmarks/refine.py
+	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/bootstrap.py
 	$(BIN)/python benchmarks/phd.py
 	$(BIN)/python benchmarks/cost_table.py
 	$(BIN)/python benchmarks/imc.py

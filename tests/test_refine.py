@@ -160,7 +160,7 @@ def test_sweeps_reach_the_least_squares_fit(rng):
     start = np.concatenate([model.embeddings_[0][:, 0], model.embeddings_[1][:, 0], [0.0]])
     best = minimize(loss, start, tol=1e-12).x
     fitted = (best[:4, None], best[4:7, None])
-    assert nsee(fitted, model.embeddings_) < 1e-3 < 0.02 < nsee(fitted, JDR(1).fit((A, B), y).embeddings_)
+    assert nsee(fitted, model.embeddings_) < 5e-3 < 0.02 < nsee(fitted, JDR(1).fit((A, B), y).embeddings_)
 
 
 @pytest.mark.parametrize("normalize", ["full", "feature", "joint"])
