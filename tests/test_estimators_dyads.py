@@ -78,17 +78,41 @@ def test_clear_errors(dyads, model, arguments, message):
         model.fit(dyads, **arguments)
 
 
-@pytest.mark.parametrize("method", [PCA(2), OLS(1), IHT(1), PHD(2), PHD(2, concatenate=True)], ids=repr)
-def test_the_family_takes_dyads_too(dyads, method):
+METHODS = [
+    PCA(2),
+    OLS(1),
+    IHT(1),
+    PHD(2),
+    PHD(2, concatenate=True),
+    PHD(2, residual=True),
+    PHD(2, residual=True, concatenate=True),
+    SIR(1),
+    SAVE(1),
+    SOLS(1),
+    SOLS(1, n_slices=3),
+]
+
+
+@pytest.mark.parametrize("observed", ["complete", "some"])
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+def test_the_family_takes_dyads_too(dyads, rng, method, observed):
+    if observed == "some":
+        dyads = dyads.pairs(rng.random(dyads.shape) < 0.5)
     X, y = dyads.triples()
-    mine, theirs = method.fit(dyads).embeddings_, clone(method).fit(X, y).embeddings_
+    mine, theirs = clone(method).fit(dyads).embeddings_, clone(method).fit(X, y).embeddings_
     for U, V in zip(mine, theirs, strict=True):
         np.testing.assert_allclose(U, V, atol=1e-7)
 
 
-@pytest.mark.parametrize("method", [SIR(1), SAVE(1), SOLS(1)], ids=repr)
-def test_what_needs_single_responses_says_so(dyads, method):
-    with pytest.raises(TypeError, match=r"dyads.triples\(\)"):
-        method.fit(dyads)
-    with pytest.raises(ValueError, match="which a fit to a Dyads cannot"):
-        PHD(1, residual=True).fit(dyads)
+def test_subpopulations_of_pairs(dyads):
+    X, y = dyads.triples()
+    groups = np.arange(len(y)) % 3
+    mine, theirs = SOLS(2).fit(dyads, groups=groups), SOLS(2).fit(X, y, groups=groups)
+    np.testing.assert_allclose(mine.embeddings_[1], theirs.embeddings_[1], atol=1e-7)
+
+
+def test_sparse_entities_are_gathered_too(dyads):
+    thin = Dyads(dyads.Y, sparse.csr_array(dyads.A), sparse.csr_array(dyads.B))
+    np.testing.assert_allclose(SIR(1).fit(thin).embeddings_[0], SIR(1).fit(dyads).embeddings_[0], atol=1e-7)
+    with pytest.raises(TypeError, match="leave y and sample_weight out"):
+        SIR(1).fit(dyads, [1.0])

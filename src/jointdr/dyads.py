@@ -21,6 +21,25 @@ class UnmatchedWarning(UserWarning):
     """Some pairs name entities that the tables do not have, and were left out."""
 
 
+class PairRows:
+    """A table with one row for each pair, gathered from a table of entities when some of them are read.
+
+    Parameters
+    ----------
+    table : (entities, n) array or sparse matrix
+    at : (pairs,) array of int
+        The entity of each pair.
+    """
+
+    def __init__(self, table: Array, at: Array) -> None:
+        self.table, self.at = table, at
+        self.shape = (len(at), table.shape[1])
+        self.dtype = table.dtype
+
+    def __getitem__(self, key: tuple[slice, slice]) -> Array:
+        return take_rows(self.table, self.at[key[0]])
+
+
 class Dyads:
     """Two tables of entities, say diseases and genes, and the scores between them.
 
@@ -219,6 +238,11 @@ class Dyads:
         i, j, y = self._listed()
         tables = (take_rows(self.A, i), take_rows(self.B, j))
         return Views._from_parts(self.names, self.feature_names, None, tables), y
+
+    def pair_rows(self) -> tuple[tuple[PairRows, PairRows], Array]:
+        """The same as `triples`, but rows are gathered a few at a time, when they are read: 3·|Ω| numbers."""
+        i, j, y = self._listed()
+        return (PairRows(self.A, i), PairRows(self.B, j)), y
 
     def _listed(self) -> tuple[Array, Array, Array]:
         """The row, the column and the score of every observed pair, row by row."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -46,23 +47,34 @@ class MomentMethod(ViewsTransformer):
             Non-negative; a weight of 2 counts as two equal rows.
         """
         if isinstance(X, Dyads):
-            self._require_dyads()
-            return self._fit_dyads(X, y, sample_weight)
+            return self._fit_pairs(X, y, sample_weight) if self._takes_pairs() else self._fit_dyads(X, y, sample_weight)
         with self._unchanged_on_failure():
             return self._fitted(X, y, sample_weight)
 
-    def _require_dyads(self) -> None:
-        """Raise where a method cannot be computed from one fold over dyads."""
+    def _takes_pairs(self) -> bool:
+        """Whether dyads have to be read pair by pair, because every response counts by itself."""
+        return False
+
+    def _fit_pairs(self, dyads: Dyads, y: Any = None, sample_weight: Any = None, **given: Any) -> Self:
+        """Fit to the pairs of dyads as rows, which are gathered a block at a time; O(pairs · n²)."""
+        if y is not None or sample_weight is not None:
+            raise TypeError(f"{type(self).__name__} takes the response from a Dyads: leave y and sample_weight out.")
+        with self._unchanged_on_failure():
+            views = self._validated(dyads, reset=True, minimum_rows=1)
+            tables, scores = dyads.pair_rows()
+            return self._fitted_rows(views, tables, np.asarray(scores, dtype=float), None, **given)
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any, **given: Any) -> Self:
         views = self._validated(X, reset=True, minimum_rows=2)
         y = self._checked_response(y, views)
         w = checked_weight(sample_weight, len(views), index=views.index)
-        for name in ("moments_", "_parts", "_embedding"):
-            self.__dict__.pop(name, None)
+        return self._fitted_rows(views, views.arrays, y, w, **given)
+
+    def _fitted_rows(self, views: Views, tables: Sequence[Array], y: Array, w: Array | None, **given: Any) -> Self:
+        self._forget()
         Y = self._responses(y, w, reset=True, streaming=False, **given)
         with np.errstate(all="ignore"):
-            parts = self._fold(Rows(views.arrays, Y, w), 0)
+            parts = self._fold(Rows(tables, Y, w), 0)
         self._require_finite(parts, views)
         self._embedding = self._solve(parts)
         if sum(part.nbytes for part in parts) <= KEEP_MOMENTS_BYTES:
@@ -77,12 +89,6 @@ class MomentMethod(ViewsTransformer):
         return Options(
             ranks=ranks, ridge=checked_ridge(self.ridge), names=self.view_names_, features=self._feature_names
         )
-
-
-NO_DYADS = (
-    "{method} looks at every response by itself, so it takes no Dyads: fit it to X, y = dyads.triples(), which expands "
-    "the pairs, if they are not too many."
-)
 
 
 def without_score(why: str) -> Any:

@@ -157,8 +157,8 @@ class PHD(SupervisedMethod):
                 "use fit, or residual=False."
             )
 
-    def _require_dyads(self) -> None:
-        self._require_one_read("a fit to a Dyads")
+    def _takes_pairs(self) -> bool:
+        return bool(self.residual)
 
     def transform_joint(self, X: Any) -> Array:
         """Embed all views together, as ``concatenate=True`` has found it: Dᵀ([a; b] − µ), scaled as ``scale`` says.

@@ -17,7 +17,7 @@ from jointdr.classical import (
 )
 from jointdr.directions import Options
 from jointdr.embedding import Embedding, projected, signs_of
-from jointdr.engines.local import Rows
+from jointdr.engines.local import LARGE_BLOCK_BYTES, Rows, block_rows
 from jointdr.moments import Moments
 from jointdr.normalize import Whitener, joint_whitening, regularized, whiteners
 
@@ -123,7 +123,12 @@ def residuals(rows: Rows, moments: Moments, options: Options, joint: bool) -> Ar
         maps, central = maps_of(moments, options), moments.central()
         betas = [m.push(m.pull(central.response_covariance(k))) for k, m in enumerate(maps)]
     y = rows.y - moments.y_mean
-    fits = [to_numpy(projected(X, mean, b)) for X, mean, b in zip(rows.views, moments.means, betas, strict=True)]
+    blocks = rows.blocks(block_rows(rows.views, block_bytes=LARGE_BLOCK_BYTES))
+    parts = [
+        [to_numpy(projected(X, mean, b)) for X, mean, b in zip(block.views, moments.means, betas, strict=True)]
+        for block in blocks
+    ]
+    fits = [np.concatenate(of_view) for of_view in zip(*parts, strict=True)]
     return y - sum(fits) if joint else np.hstack([y - fit for fit in fits])
 
 

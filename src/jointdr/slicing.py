@@ -15,7 +15,7 @@ from jointdr.engines.grid import Grid
 from jointdr.engines.local import LARGE_BLOCK_BYTES, Rows, block_rows
 from jointdr.estimators import warn_no_signal
 from jointdr.explained import linear_share
-from jointdr.family import NO_DYADS, MomentMethod, without_score
+from jointdr.family import MomentMethod, without_score
 from jointdr.joined import sols
 from jointdr.moments import Moments
 from jointdr.response import Transform, indicators
@@ -45,8 +45,8 @@ class SlicedMethod(MomentMethod):
         self.scale = scale
         self.views = views
 
-    def _require_dyads(self) -> None:
-        raise TypeError(NO_DYADS.format(method=type(self).__name__))
+    def _takes_pairs(self) -> bool:
+        return True
 
     def _responses(self, y: Array, weight: Array | None, reset: bool, streaming: bool) -> Array:
         """The number of each row's slice, (rows, 1)."""
@@ -107,7 +107,7 @@ class SIR(SlicedMethod):
     """
 
     def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
-        assert isinstance(rows, Rows)  # `fit` refuses dyads
+        assert isinstance(rows, Rows)  # `_takes_pairs`
         self._options()
         keep: dict[str, Any] = {"blocks": ("means",), "covariance": "full", "cross_covariance": False, "y_center": 0.0}
         n = self.response_.n_places
@@ -188,7 +188,7 @@ class SAVE(SlicedMethod):
         return super().fit_moments(moments)
 
     def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
-        assert isinstance(rows, Rows)  # `fit` refuses dyads
+        assert isinstance(rows, Rows)  # `_takes_pairs`
         self._options()
         n = self.response_.n_places
         return rows.fold_groups(rows.y[:, 0], n, blocks=(), covariance="full", cross_covariance=False)
@@ -277,7 +277,7 @@ class SOLS(MomentMethod):
             The label of the subpopulation that each row belongs to.
         """
         if isinstance(X, Dyads):
-            raise TypeError(NO_DYADS.format(method="SOLS"))
+            return self._fit_pairs(X, y, sample_weight, groups=groups)
         with self._unchanged_on_failure():
             return self._fitted(X, y, sample_weight, groups=groups)
 
@@ -334,7 +334,7 @@ class SOLS(MomentMethod):
         return self.response_.places(labels)
 
     def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
-        assert isinstance(rows, Rows)  # `fit` refuses dyads
+        assert isinstance(rows, Rows)  # `_takes_pairs`
         self._options()
         which = rows.y[:, -1].astype(int)
         keep: dict[str, Any] = {"blocks": ("means",), "covariance": "full", "cross_covariance": True}
