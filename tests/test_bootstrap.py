@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from jointdr import JDR, KernelRegression, Moments, Views
+from jointdr import JDR, Dyads, KernelRegression, Moments, Views
 from jointdr.bootstrap import bootstrap
 from jointdr.datasets import make_bilinear, make_rbf
 from jointdr.engines.local import Rows
@@ -282,3 +282,32 @@ def test_memory_is_bounded(data, monkeypatch):
     with pytest.raises(ValueError, match="fewer than 20 blocks fit"):
         bootstrap(JDR(2), (A, B), y, n=5)
     assert bootstrap(JDR(2), (A, B), y, n=5, n_blocks=25, random_state=0).n_blocks == 25
+
+
+def grid_of(seed, observed=None):
+    rng = np.random.default_rng(seed)
+    A, B = rng.standard_normal((150, 8)), rng.standard_normal((120, 6))
+    Y = np.outer(A[:, 0], B[:, 1]) + 0.7 * np.outer(A[:, 1], B[:, 2])
+    Y += rng.standard_normal((150, 2)) @ rng.standard_normal((2, 120)) + rng.standard_normal((150, 120))
+    return Dyads(Y, A, B, observed=None if observed is None else rng.random(Y.shape) < observed)
+
+
+@pytest.mark.parametrize("observed", [None, 0.3])
+def test_entities_of_dyads_are_resampled(observed):
+    """On the safe side: noise of single pairs is counted for rows, for columns and for both."""
+    actual, expected = [], []
+    for seed in range(6):
+        dyads = grid_of(seed, observed)
+        model = JDR(2).fit(dyads)
+        truth = (np.eye(8)[:, :2], np.eye(6)[:, 1:3])
+        actual.append([subspace_error(U, V) for U, V in zip(truth, model.embeddings_, strict=True)])
+        expected.append([angle.median for angle in bootstrap(model, dyads, n=60, random_state=0).angles])
+    ratio = np.mean(expected, axis=0) / np.mean(actual, axis=0)
+    assert ((ratio > 1) & (ratio < 2.5)).all()
+
+
+def test_blocks_of_entities_are_counted_on_each_side():
+    assert bootstrap(JDR(1), grid_of(0), n=20, n_blocks=6, random_state=0).n_blocks == 36
+    for wrong in (4, 121, 6.5):
+        with pytest.raises(ValueError, match=r"blocks of entities on each side"):
+            bootstrap(JDR(1), grid_of(0), n_blocks=wrong)

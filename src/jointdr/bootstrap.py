@@ -16,7 +16,9 @@ from sklearn.utils import check_random_state
 from jointdr.arrays import Array
 from jointdr.bootstrap_result import Angle, Bootstrap
 from jointdr.directions import Options, jdr, moments_needed
+from jointdr.dyads import Dyads
 from jointdr.embedding import Embedding
+from jointdr.engines.grid import Grid
 from jointdr.engines.local import Rows
 from jointdr.estimators import JDR
 from jointdr.metrics import subspace_error
@@ -28,6 +30,12 @@ from jointdr.views import checked_weight
 
 __all__ = ["Angle", "Bootstrap", "bootstrap"]
 
+TILES_PER_SIDE = 15
+"""Blocks of entities on each side of a `Dyads`, by default."""
+
+FEWEST_TILES = 5
+"""Blocks of entities on each side, at least."""
+
 MOST_BLOCKS, FEWEST_BLOCKS = 100, 20
 """More blocks than the first gain nothing; fewer than the second say too little about the spread."""
 
@@ -38,7 +46,7 @@ BLOCKS_BYTES = 1_000_000_000
 def bootstrap(
     model: JDR,
     X: Any,
-    y: Any,
+    y: Any = None,
     n: int = 200,
     *,
     sample_weight: Any = None,
@@ -55,6 +63,7 @@ def bootstrap(
         the transform of y) is decided once, by the fit, and kept. For two views, and not with ``refine``, ``n_hooi`` or
         a sketching solver: replicates are made of moments.
     X, y : as for `JDR.fit`
+        A `Dyads` has its entities resampled, on both sides, instead of its pairs.
     n : int, default 200
         Number of replicates.
     sample_weight : (m,) array, optional
@@ -62,7 +71,8 @@ def bootstrap(
     n_blocks : int, optional
         In how many random blocks the rows are cut, at least 20. By default 100, or as many as leave five rows to each
         and take 1 GB together. The moments of a block take 32 n² bytes for two views of n features each with full
-        normalization, 8 n² without.
+        normalization, 8 n² without. For a `Dyads` in how many blocks the entities of each side are cut, 15 by default,
+        at least 5.
     level : float, default 0.9
         The probability of the intervals.
     random_state : int, RandomState or None
@@ -82,8 +92,7 @@ def bootstrap(
     Where features are selected, the intervals take the selection as given; errors and shares do not, and are of
     ordinary replicates.
 
-    Rows must be independent of each other. Where they are pairs of entities that occur in many rows, the entities have
-    to be resampled, not the pairs; this bootstrap would be too sure of itself.
+    Rows must be independent of each other. Where they are pairs of entities that occur in many rows, give a `Dyads`.
 
     Examples
     --------
@@ -106,12 +115,18 @@ def bootstrap(
             "use solver='exact', or fewer features."
         )
     views = fitted._validated(X, reset=False, minimum_rows=2)
+    seed = int(check_random_state(random_state).randint(2**31 - 1))
+    if isinstance(X, Dyads):
+        options = _decided(fitted, embedding, X.grid)
+        parts, counts = _tiles(X, options, n_blocks, n, seed)
+        with _warned_already():
+            found = _resampled(BlockMoments(parts), counts, options, embedding, level)
+        return replace(found, view_names=fitted.view_names_)
     y = checked(y, len(views), "bootstrap", views.index)
     w = checked_weight(sample_weight, len(views), index=views.index)
     rows = Rows(views.arrays, fitted._responses(y, w, reset=False, streaming=False), w)
     options = _decided(fitted, embedding, rows)
     n_blocks = _number_of_blocks(n_blocks, rows, options)
-    seed = int(check_random_state(random_state).randint(2**31 - 1))
     with np.errstate(all="ignore"):
         parts = rows.fold_parts(n_blocks, seed=seed, **moments_needed(options))
     fitted._require_finite(parts, views)
@@ -166,9 +181,37 @@ def _resampled(blocks: BlockMoments, counts: Array, options: Options, fitted: Em
     )
 
 
-def _decided(fitted: JDR, embedding: Embedding, rows: Rows) -> Options:
+def _tiles(dyads: Dyads, options: Options, n_blocks: int | None, n: int, seed: int) -> tuple[list[Moments], Array]:
+    """The moments of blocks of row entities × blocks of column entities, and how often each counts in a replicate.
+
+    Pairs of one entity are not independent, so entities are resampled, on both sides: the count of a tile is the
+    product of those of its row block and its column block (Owen's pigeonhole bootstrap, 2007).
+    """
+    side = TILES_PER_SIDE if n_blocks is None else n_blocks
+    if not isinstance(side, Integral) or not FEWEST_TILES <= side <= min(dyads.shape):
+        raise ValueError(
+            f"n_blocks={side!r} must be an integer between {FEWEST_TILES} and the number of entities of the smaller "
+            f"side: for a Dyads of shape {dyads.shape} it is the number of blocks of entities on each side."
+        )
+    rng = np.random.default_rng(seed)
+    places = [np.array_split(rng.permutation(m), side) for m in dyads.shape]
+    keep = moments_needed(options)
+    row_counts, column_counts = (rng.multinomial(side, np.full(side, 1 / side), size=n) for _ in range(2))
+    parts, counts = [], []
+    for i, at_rows in enumerate(places[0]):
+        band = dyads.rows(at_rows)
+        for j, at_columns in enumerate(places[1]):
+            part = band.columns(at_columns).moments(**keep)
+            if part.weight > 0:
+                parts.append(part)
+                counts.append(row_counts[:, i] * column_counts[:, j])
+    counts = np.stack(counts, axis=1)
+    return parts, counts[counts.any(axis=1)]
+
+
+def _decided(fitted: JDR, embedding: Embedding, rows: Rows | Grid) -> Options:
     """The options of a fit, with what was left to the data as the fit decided it."""
-    options, auto = fitted._options(tuple(X.shape[1] for X in rows.views), rows.y.shape[1], exact=True)
+    options, auto = fitted._options(tuple(X.shape[1] for X in rows.views), rows.n_responses, exact=True)
     ranks = tuple(len(s) for s in embedding.spectra)
     options = replace(options, ranks=ranks, extra=frozenset(fitted.moments_used_[1:]))
     if "features" in auto:
