@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from jointdr import IHT, JDR, OLS, PCA, PHD, SAVE, SIR, SOLS, Dyads
+from jointdr import IHT, JDR, OLS, PCA, PHD, SAVE, SIR, SOLS, Dyads, JDRRegressor
 from jointdr.metrics import nsee
 
 
@@ -116,3 +116,13 @@ def test_sparse_entities_are_gathered_too(dyads):
     np.testing.assert_allclose(SIR(1).fit(thin).embeddings_[0], SIR(1).fit(dyads).embeddings_[0], atol=1e-7)
     with pytest.raises(TypeError, match="leave y and sample_weight out"):
         SIR(1).fit(dyads, [1.0])
+
+
+def test_what_takes_rows_only_says_so(dyads):
+    for action in (
+        lambda: JDR(2).partial_fit(dyads),
+        lambda: JDR(2).fit(dyads).score(dyads, None),
+        lambda: JDRRegressor(JDR(2)).fit(dyads, None),
+    ):
+        with pytest.raises(TypeError, match=r"takes rows, not a Dyads: .*dyads.triples\(\)"):
+            action()

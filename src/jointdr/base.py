@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from jointdr import persist
 from jointdr.arrays import Array, namespace, to_numpy
-from jointdr.dyads import Dyads
+from jointdr.dyads import Dyads, refuse_dyads
 from jointdr.embedding import Embedding
 from jointdr.engines.grid import Grid
 from jointdr.engines.local import Rows
@@ -109,6 +109,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         One pass over the new rows; the memory that is kept does not grow with their number. It continues an earlier
         `fit` if that was small (m·n₁·n₂ ≤ 10⁹): a larger `fit` saves the product C_ab, which continuing needs.
         """
+        refuse_dyads(X, f"{type(self).__name__}.partial_fit")
         with self._unchanged_on_failure():
             return self._extended(X, y, sample_weight)
 
@@ -275,6 +276,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             explains. It compares ranks, ridges and selections within one normalization, not normalizations with each
             other.
         """
+        refuse_dyads(X, f"{type(self).__name__}.score")
         embedding = self._solved()
         views = self._validated(X, reset=False, minimum_rows=1)
         y = self._checked_response(y, views)

@@ -21,6 +21,14 @@ class UnmatchedWarning(UserWarning):
     """Some pairs name entities that the tables do not have, and were left out."""
 
 
+def refuse_dyads(X: Any, caller: str) -> None:
+    """Raise where only rows will do."""
+    if isinstance(X, Dyads):
+        raise TypeError(
+            f"{caller} takes rows, not a Dyads: give it X, y = dyads.triples(), which writes the pairs out."
+        )
+
+
 class PairRows:
     """A table with one row for each pair, gathered from a table of entities when some of them are read.
 

@@ -102,8 +102,8 @@ class JDR(ViewsTransformer):
         Sweeps of higher-order orthogonal iteration on the proxy tensor of three and more views, or of several
         responses: directions that fit it better than those of the HOSVD, at the cost of sweeps over the tensor.
     max_tensor_bytes : float, default 5e8
-        The proxy tensor of three and more views is formed if it is at most this large (for each fold, where something
-        is left to the data). Beyond that ``solver="auto"`` sketches it.
+        The proxy tensor of three and more views is formed if it is at most this large; where something is left to the
+        data, with all copies that choosing on folds takes. Beyond that ``solver="auto"`` sketches it.
     views : sequence or mapping of column groups, optional
         For input that is one matrix or DataFrame: the columns of each view, as slices, index lists, boolean masks or
         column names. JDR is then a plain scikit-learn transformer.

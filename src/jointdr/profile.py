@@ -13,6 +13,7 @@ from jointdr import proxy
 from jointdr.arrays import Array
 from jointdr.directions import Options, moments_needed, normalized, placed, require_rank, unfolding
 from jointdr.engines.local import Rows
+from jointdr.dyads import refuse_dyads
 from jointdr.estimators import JDR
 from jointdr.factorize import left_vectors
 from jointdr.normalize import Whitener, whiteners
@@ -186,6 +187,7 @@ def rank_profile(
     """
     if not isinstance(model, JDR):
         raise TypeError(f"rank_profile takes a JDR, but got {type(model).__name__}.")
+    refuse_dyads(X, "rank_profile")
     if n_permutations != 0:
         require_permutations(n_permutations, level)
     model = clone(model).set_params(n_components="auto", n_features_to_select=None, refine=0)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdr.arrays import Array, to_numpy
 from jointdr.base import ViewsTransformer
+from jointdr.dyads import refuse_dyads
 from jointdr.estimators import JDR
 from jointdr.kernel import KernelRegression
 from jointdr.links import Link, fit_bilinear, fit_learned
@@ -85,6 +86,7 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
         embedding = JDR() if self.embedding is None else self.embedding
         if not isinstance(embedding, ViewsTransformer):
             raise TypeError(f"embedding={embedding!r} must be a JDR or another method with its interface.")
+        refuse_dyads(X, "JDRRegressor")
         fitted = clone(embedding).fit(X, y, sample_weight)
         Z = self._coordinates(fitted, X)
         y = np.asarray(y)
