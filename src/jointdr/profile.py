@@ -12,8 +12,8 @@ from sklearn.base import clone
 from jointdr import proxy
 from jointdr.arrays import Array
 from jointdr.directions import Options, moments_needed, normalized, placed, require_rank, unfolding
-from jointdr.engines.local import Rows
 from jointdr.dyads import refuse_dyads
+from jointdr.engines.local import Rows
 from jointdr.estimators import JDR
 from jointdr.factorize import left_vectors
 from jointdr.normalize import Whitener, whiteners

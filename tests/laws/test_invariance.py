@@ -147,10 +147,10 @@ def test_dependent_views_need_the_joint_normalization():
     """corr(a, b) = 0.3 biases plain JDR on the RBF link however large m is; the joint one is consistent."""
     errors = {"full": [], "joint": []}
     for seed in range(3):
-        X, y, truth = make_rbf(100_000, 20, 2, correlation=0.3, random_state=seed)
+        X, y, truth = make_rbf(200_000, 20, 2, correlation=0.3, random_state=seed)
         for normalize, found in errors.items():
             found.append(nsee(truth, JDR(2, normalize=normalize).fit(X, y).embeddings_))
-    assert np.mean(errors["joint"]) < 0.5 * np.mean(errors["full"])
+    assert np.mean(errors["joint"]) <= 0.06 < 0.2 < np.mean(errors["full"])
 
 
 def test_joint_normalization_is_full_normalization_for_independent_views():
