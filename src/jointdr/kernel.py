@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from jointdr.arrays import Array, is_sparse, to_numpy
+from jointdr.bandwidths import MULTIPLES, chosen, multiples, with_bandwidths
+from jointdr.dyads import Dyads
 from jointdr.engines.local import slices
 from jointdr.response import checked_numbers
+from jointdr.smoothing import GridRegression, effective
 from jointdr.views import Views, as_views, checked_weight
-
-MULTIPLES = np.geomspace(0.03, 1.0, 16)
-"""Bandwidths tried by ``"auto"``, as multiples of the root mean square distance between rows."""
+from jointdr.weights import VANISHING, Kernel, spread, squared_distances
 
 QUERIES = 1000
 """Rows left out one at a time by ``"auto"``, at most."""
@@ -30,18 +31,26 @@ class KernelRegression(RegressorMixin, BaseEstimator):
     """Nadaraya-Watson regression with a product of Gaussian kernels, one per view.
 
     The prediction for (a, b) is the mean of the training responses, weighted by
-    exp(−‖a − a_i‖²/2h_a²) · exp(−‖b − b_i‖²/2h_b²). Where every weight vanishes, far from all training rows, it is
+    exp(−‖a − a_p‖²/2h_a²) · exp(−‖b − b_q‖²/2h_b²). Far from all training rows, where every weight vanishes, it is
     their mean response.
+
+    Rows come as views and y. Or they are the pairs of a `Dyads` of embedded features; then they are never written out:
+    on a complete grid the prediction is K_D Y K_Gᵀ, with m_D + m_G evaluations of kernels for a pair.
 
     Parameters
     ----------
-    bandwidth : "auto", float or one float per view
-        h. ``"auto"`` takes the same multiple of each view's root mean square distance, the one with the smallest
-        leave-one-out squared error; at most 1000 rows are left out, each predicted from all others but its copies.
+    bandwidth : "auto", float or one per view
+        h. ``"auto"`` leaves out rows. For views and y, it takes the same multiple of each view's root mean square
+        distance, the one with the smallest leave-one-out squared error; at most 1000 rows are left out, each predicted
+        from all others but its copies. For a `Dyads`, a whole row entity is left out at a time (at most 400), and the
+        bandwidths of the two sides are chosen in turn: by recall where Y lists a few links in a grid of zeros, else by
+        squared error. 0, for a side of a `Dyads`, ignores that side: known entities lend each other nothing.
+    adaptive : int, optional
+        Bandwidths are then multiples of the distance to the neighbour of this number, and so wide where rows are rare.
     max_bytes : int
         Memory for blocks of the kernel matrix; results do not depend on it.
     random_state : int, RandomState or None
-        Which rows ``"auto"`` leaves out, if there are more than 1000.
+        Which rows ``"auto"`` leaves out, if there are more than it takes.
 
     Attributes
     ----------
@@ -52,7 +61,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    Cost O(m · m_new · d) to predict, in blocks.
+    Cost O(m · m_new · d) to predict, in blocks; for a `Dyads` see `jointdr.smoothing`.
 
     Examples
     --------
@@ -65,89 +74,168 @@ class KernelRegression(RegressorMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, bandwidth: Any = "auto", *, max_bytes: int = 64_000_000, random_state: Any = None) -> None:
+    def __init__(
+        self,
+        bandwidth: Any = "auto",
+        *,
+        adaptive: int | None = None,
+        max_bytes: int = 64_000_000,
+        random_state: Any = None,
+    ) -> None:
         self.bandwidth = bandwidth
+        self.adaptive = adaptive
         self.max_bytes = max_bytes
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegression:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelRegression:
         """Keep the training rows and choose the bandwidths.
 
         Parameters
         ----------
         X : tuple of (m, d_k) arrays, Views, or one (m, d) array
-            Embedded views, as `JDR.transform` gives them.
+            Embedded views, as `JDR.transform` gives them. Or a `Dyads` with embedded features.
         y : (m,) array
+            Left out for a `Dyads`.
         sample_weight : (m,) array, optional
         """
+        k = self.adaptive
+        if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or int(k) < 1):
+            raise ValueError(f"adaptive={k!r} must be the number of a neighbour, an integer >= 1, or None.")
+        if isinstance(X, Dyads):
+            if y is not None or sample_weight is not None:
+                raise TypeError("KernelRegression takes the response from a Dyads: leave y and sample_weight out.")
+            return self._fit_grid(X)
+        self.__dict__.pop("grid_", None)
         views = self._views(X, reset=True)
         y = checked_numbers(y, len(views[0]), "KernelRegression")
         w = checked_weight(sample_weight, len(y))
         self.y_ = y
         self.weight_ = w
         self.y_mean_ = float(np.average(y, weights=w))
-        spread = [_spread(Z, w) for Z in views]
+        units = tuple(spread(Z, w) for Z in views)
+        self.centers_ = [Z.mean(axis=0) for Z in views]
         if isinstance(self.bandwidth, str):
-            if self.bandwidth != "auto":
-                raise ValueError(
-                    f"bandwidth={self.bandwidth!r} is not understood; give 'auto', a number or one per view."
-                )
-            scaled = np.hstack([(Z - Z.mean(axis=0)) / s for Z, s in zip(views, spread, strict=True)])
-            c = self._best_multiple(scaled)
-            self.bandwidth_ = tuple(c * s for s in spread)
+            self._require_auto()
+            c = self._best_multiple(views, units)
+            self.bandwidth_ = tuple(c * s if k is None else c for s in units)
         else:
-            h = np.atleast_1d(np.asarray(self.bandwidth, dtype=float))
-            h = np.repeat(h, len(views)) if len(h) == 1 else h
-            if h.shape != (len(views),) or not np.isfinite(h).all() or (h <= 0).any():
-                raise ValueError(
-                    f"bandwidth={self.bandwidth!r} must be a positive number or one per view ({len(views)} views)."
-                )
-            self.bandwidth_ = tuple(float(v) for v in h)
-        self.centers_ = [Z.mean(axis=0) for Z in views]  # distances lose digits far from 0
-        self.rows_ = self._scaled(views)
+            self.bandwidth_ = self._given(len(views))
+            if 0 in self.bandwidth_:
+                raise ValueError(f"bandwidth={self.bandwidth!r} must be positive: 0 is for a side of a Dyads.")
+        self.points_ = self._scaled(views, self.bandwidth_)
         return self
 
-    def predict(self, X: Any) -> Array:
-        """The predicted response of each row, (m_new,)."""
+    def _fit_grid(self, dyads: Dyads) -> KernelRegression:
+        points = [_dense(X) for X in (dyads.A, dyads.B)]
+        centers = [Z.mean(axis=0) for Z in points]
+        kernels = [Kernel(Z - c, 1.0, self.adaptive) for Z, c in zip(points, centers, strict=True)]
+        grid = GridRegression(dyads.Y, dyads.is_complete, (kernels[0], kernels[1]))
+        if isinstance(self.bandwidth, str):
+            self._require_auto()
+            self.bandwidth_ = chosen(grid, self.max_bytes, check_random_state(self.random_state))
+        else:
+            self.bandwidth_ = self._given(2)
+        self.centers_ = centers
+        self.view_widths_ = [Z.shape[1] for Z in points]
+        self.y_mean_ = grid.mean
+        self.grid_ = with_bandwidths(grid, (self.bandwidth_[0], self.bandwidth_[1]))
+        return self
+
+    def _require_auto(self) -> None:
+        if self.bandwidth != "auto":
+            raise ValueError(f"bandwidth={self.bandwidth!r} is not understood; give 'auto', a number or one per view.")
+
+    def _given(self, n_views: int) -> tuple[float, ...]:
+        h = np.atleast_1d(np.asarray(self.bandwidth, dtype=float))
+        h = np.repeat(h, n_views) if len(h) == 1 else h
+        if h.shape != (n_views,) or not np.isfinite(h).all() or (h < 0).any():
+            raise ValueError(
+                f"bandwidth={self.bandwidth!r} must be a positive number or one per view ({n_views} views)."
+            )
+        return tuple(float(v) for v in h)
+
+    def predict(self, X: Any, *, return_neighbors: bool = False) -> Any:
+        """The predicted response of each row, (m_new,); after a fit to a `Dyads`, of all pairs, (rows, columns).
+
+        Parameters
+        ----------
+        X : as in `fit`
+            After a fit to a `Dyads`: a `Dyads`, or a pair of tables, either of which may be None for the fitted
+            entities.
+        return_neighbors : bool
+            Whether to return also the effective number of training rows behind each prediction, (Σ w)²/Σ w². It is 0
+            where all of them are too far away, and the prediction is a mean (of the column, for a `Dyads`).
+        """
         check_is_fitted(self)
-        queries = self._scaled(self._views(X, reset=False))
-        prediction = np.empty(len(queries))
-        for at, K in self._kernels(queries, self.rows_):
-            prediction[at] = self._averages(K)
-        return prediction
+        if "grid_" in self.__dict__:
+            return self._predict_grid(X, return_neighbors)
+        queries = self._scaled(self._views(X, reset=False), self.bandwidth_)
+        prediction, neighbors = np.empty(len(queries[0])), np.empty(len(queries[0]))
+        for at, K in self._products(queries):
+            prediction[at], neighbors[at] = self._averages(K, return_neighbors)
+        return (prediction, neighbors) if return_neighbors else prediction
 
-    def _averages(self, K: Array) -> Array:
-        if self.weight_ is not None:
-            K = K * self.weight_
-        total = K.sum(axis=1)
-        return np.divide(K @ self.y_, total, out=np.full(len(K), self.y_mean_), where=total > np.finfo(float).tiny)
+    def _predict_grid(self, X: Any, return_neighbors: bool) -> Any:
+        tables = (X.A, X.B) if isinstance(X, Dyads) else tuple(X)
+        if len(tables) != 2:
+            raise ValueError(f"X must be a Dyads or a pair of tables, but got {len(tables)}.")
+        Z = [None if T is None else self._centred(k, T) for k, T in enumerate(tables)]
+        blocks = list(self.grid_.predict(Z[0], Z[1], self.max_bytes, return_neighbors))
+        scores = np.vstack([block.scores for block in blocks])
+        if not return_neighbors:
+            return scores
+        return scores, np.vstack([block.neighbors for block in blocks if block.neighbors is not None])
 
-    def _kernels(self, queries: Array, rows: Array) -> Iterator[tuple[slice, Array]]:
-        norms = np.einsum("ij,ij->i", rows, rows)[None, :]
-        size = max(1, int(self.max_bytes) // (16 * len(rows)))
-        for at in slices(len(queries), size):
-            D = euclidean_distances(queries[at], rows, Y_norm_squared=norms, squared=True)
-            yield at, np.exp(-0.5 * D)
+    def _centred(self, k: int, table: Any) -> Array:
+        Z = _dense(table)
+        if Z.ndim != 2 or Z.shape[1] != self.view_widths_[k]:
+            raise ValueError(
+                f"X has a table of shape {Z.shape}; KernelRegression was fitted with {self.view_widths_[k]} columns."
+            )
+        if not np.isfinite(Z).all():
+            raise ValueError("X contains NaN or infinity.")
+        return Z - self.centers_[k]
 
-    def _best_multiple(self, rows: Array) -> float:
-        """The multiple of the spread with the smallest leave-one-out squared error."""
-        m = len(rows)
-        chosen = np.arange(m)
+    def _averages(self, K: Array, count: bool = False) -> tuple[Array, Array | float]:
+        weighted = K if self.weight_ is None else K * self.weight_
+        total = weighted.sum(axis=1)
+        found = total > VANISHING
+        mean = np.divide(weighted @ self.y_, total, out=np.full(len(K), self.y_mean_), where=found)
+        return mean, np.where(found, effective(weighted), 0.0) if count else np.nan
+
+    def _products(self, queries: list[Array]) -> Iterator[tuple[slice, Array]]:
+        """The product of all views' weights, for some of the queries at a time."""
+        size = max(1, int(self.max_bytes) // (16 * len(self.points_) * len(self.points_[0])))
+        for at in slices(len(queries[0]), size):
+            K = Kernel(self.points_[0], 1.0, self.adaptive).weights(queries[0][at])
+            for Z, points in zip(queries[1:], self.points_[1:], strict=True):
+                K *= Kernel(points, 1.0, self.adaptive).weights(Z[at])
+            yield at, K
+
+    def _best_multiple(self, views: list[Array], units: tuple[float, ...]) -> float:
+        """The multiple of the bandwidths with the smallest leave-one-out squared error."""
+        m = len(views[0])
+        at = np.arange(m)
         if m > QUERIES:
-            chosen = np.sort(check_random_state(self.random_state).choice(m, QUERIES, replace=False))
-        error = np.zeros(len(MULTIPLES))
-        size = max(1, int(self.max_bytes) // (16 * m))
+            at = np.sort(check_random_state(self.random_state).choice(m, QUERIES, replace=False))
+        tried = MULTIPLES if self.adaptive is None else multiples(Kernel(views[0], 1.0, self.adaptive))
+        points = self._scaled(views, units)
+        error = np.zeros(len(tried))
         w = np.ones(m) if self.weight_ is None else self.weight_
-        for part in slices(len(chosen), size):
-            at = chosen[part]
-            D = euclidean_distances(rows[at], rows, squared=True)
-            D[D < SAME_POINT] = np.inf  # leave the row itself out, and copies of it
-            for i, c in enumerate(MULTIPLES):
-                error[i] += np.sum(w[at] * (self._averages(np.exp(D * (-0.5 / c**2))) - self.y_[at]) ** 2)
-        return float(MULTIPLES[np.argmin(error)])
+        for part in slices(len(at), max(1, int(self.max_bytes) // (16 * m * len(points)))):
+            D = [squared_distances(Z[at[part]], Z) for Z in points]
+            same = sum(D[1:], D[0]) < SAME_POINT  # the row itself, and copies of it
+            for i, c in enumerate(tried):
+                K = np.ones(same.shape)
+                for d in D:
+                    K *= Kernel(points[0], float(c), self.adaptive).of_distances(np.where(same, np.inf, d))
+                error[i] += np.sum(w[at[part]] * (self._averages(K)[0] - self.y_[at[part]]) ** 2)
+        return float(tried[np.argmin(error)])
 
-    def _scaled(self, views: list[Array]) -> Array:
-        return np.hstack([(Z - c) / h for Z, c, h in zip(views, self.centers_, self.bandwidth_, strict=True)])
+    def _scaled(self, views: list[Array], bandwidths: tuple[float, ...]) -> list[Array]:
+        """The views in units of their bandwidths; in one table unless neighbours are counted view by view."""
+        parts = [(Z - c) / h for Z, c, h in zip(views, self.centers_, bandwidths, strict=True)]
+        return parts if self.adaptive is not None else [np.hstack(parts)]
 
     def _views(self, X: Any, reset: bool) -> list[Array]:
         several = (
@@ -160,7 +248,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
             views = [X]
         else:
             tables = as_views(X, "KernelRegression").arrays
-            views = [np.asarray(Z.toarray() if is_sparse(Z) else to_numpy(Z), dtype=np.float64) for Z in tables]
+            views = [_dense(Z) for Z in tables]
             if not all(np.isfinite(Z).all() for Z in views):
                 raise ValueError("X contains NaN or infinity.")
         widths = [Z.shape[1] for Z in views]
@@ -173,7 +261,5 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         return views
 
 
-def _spread(Z: Array, weight: Array | None) -> float:
-    """The root mean square distance between two rows; 1 for rows that are all the same."""
-    total = 2.0 * float(np.average((Z - np.average(Z, axis=0, weights=weight)) ** 2, axis=0, weights=weight).sum())
-    return float(np.sqrt(total)) if total > 0 else 1.0
+def _dense(X: Any) -> Array:
+    return np.asarray(X.toarray() if is_sparse(X) else to_numpy(X), dtype=np.float64)

@@ -1,0 +1,171 @@
+"""Bandwidths for a grid of scores, by leaving out one row entity at a time, without fitting anything again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from jointdr.arrays import Array, is_sparse
+from jointdr.engines.local import slices
+from jointdr.smoothing import Columns, GridRegression, dense
+from jointdr.weights import Kernel, spread, squared_distances
+
+MULTIPLES = np.geomspace(0.03, 1.0, 16)
+"""Bandwidths that are tried, as multiples of the root mean square distance; of a median neighbour's if adaptive."""
+
+ROWS = 400
+"""Row entities that are left out, at most."""
+
+Criterion = Literal["recall", "squared error"]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The known scores of row entities that are left out one at a time.
+
+    Attributes
+    ----------
+    grid : GridRegression
+    at : (rows,) array of int
+        Which row entities.
+    criterion : {"recall", "squared error"}
+    k : int
+        Columns that are retrieved for a row, for the recall.
+    max_bytes : float
+    """
+
+    grid: GridRegression
+    at: Array
+    criterion: Criterion
+    k: int
+    max_bytes: float
+
+    def blocks(self) -> Iterator[tuple[Array, Array, Array]]:
+        """Some of the rows, their squared distances to all others (infinite to themselves), and their scores."""
+        points = self.grid.kernels[0].points
+        m_A, m_B = self.grid.Y.shape
+        for part in slices(len(self.at), max(1, int(self.max_bytes / (32 * (m_A + 2 * m_B))))):
+            at = self.at[part]
+            D = squared_distances(points[at], points)
+            D[np.arange(len(at)), at] = np.inf
+            yield at, D, self.grid.Y[at]
+
+    def gains(self, rows: list[Kernel], columns: Kernel) -> Array:
+        """How well each row kernel predicts, with this column kernel: higher is better, (len(rows),)."""
+        total, count = np.zeros(len(rows)), 0.0
+        held = Columns(columns, None, self.max_bytes / 2)
+        for _, D, Y in self.blocks():
+            truth = dense(Y)
+            observed = np.ones(truth.shape, dtype=bool) if self.grid.complete else _pattern(Y)
+            for i, kernel in enumerate(rows):
+                scores, _ = self.grid.smoothed(kernel.of_distances(D.copy()), held)
+                gain, number = _GAINS[self.criterion](scores, truth, observed, self.k)
+                total[i] += gain
+            count += number
+        return total / max(count, 1.0)
+
+
+def chosen(grid: GridRegression, max_bytes: float, rng: np.random.RandomState) -> tuple[float, float]:
+    """Bandwidths of both sides with which left-out rows are predicted best.
+
+    Parameters
+    ----------
+    grid : GridRegression
+        Its own bandwidths are not looked at.
+    max_bytes : float
+    rng : RandomState
+        Which rows are left out, if there are more than 400.
+
+    Notes
+    -----
+    The row bandwidth comes first, with the columns by themselves (bandwidth 0); then the column bandwidth, which stays
+    0 if no other is better; then the row bandwidth again. By recall if most scores of a complete grid are 0, where the
+    squared error would shrink everything towards 0; otherwise by squared error.
+    """
+    m_A, m_B = grid.Y.shape
+    if m_A < 3:
+        raise ValueError(f"bandwidth='auto' leaves out rows in turn, but there are only {m_A}: give numbers.")
+    recall = is_zero_filled(grid)
+    at = candidates(grid, recall)
+    if len(at) > ROWS:
+        at = np.sort(rng.choice(at, ROWS, replace=False))
+    left_out = LeftOut(grid, at, "recall" if recall else "squared error", top_of(m_B), max_bytes)
+    rows, columns = (multiples(kernel) for kernel in grid.kernels)
+    a, b = (kernel for kernel in grid.kernels)
+    i = int(np.argmax(left_out.gains([a.at(h) for h in rows], b.at(0.0))))
+    tried = np.array([left_out.gains([a.at(rows[i])], b.at(h))[0] for h in (0.0, *columns[::2])])
+    h_b = (0.0, *columns[::2])[int(np.argmax(tried))]
+    if h_b > 0:
+        i = int(np.argmax(left_out.gains([a.at(h) for h in rows], b.at(h_b))))
+    return float(rows[i]), float(h_b)
+
+
+def multiples(kernel: Kernel) -> Array:
+    """The bandwidths that are tried for one side."""
+    return MULTIPLES * (spread(kernel.points) if kernel.adaptive is None else 3.0)
+
+
+def is_zero_filled(grid: GridRegression) -> bool:
+    """Whether Y lists a few links in a grid of zeros, which are to be ranked, rather than grades."""
+    if not grid.complete:
+        return False
+    Y = grid.Y
+    positive = int(np.count_nonzero((Y.data if is_sparse(Y) else Y) > 0))
+    negative = int(np.count_nonzero((Y.data if is_sparse(Y) else Y) < 0))
+    return negative == 0 and 0 < 2 * positive < Y.shape[0] * Y.shape[1]
+
+
+def candidates(grid: GridRegression, positive: bool) -> Array:
+    """The rows that say something when they are left out: those with a known (positive) score."""
+    if positive:
+        return np.flatnonzero(np.asarray((grid.Y > 0).sum(axis=1)).ravel())
+    return np.arange(grid.Y.shape[0]) if grid.complete else np.flatnonzero(np.diff(grid.Y.indptr))
+
+
+def top_of(n_columns: int) -> int:
+    """How many columns a user would look at: a tenth of them, at most 100."""
+    return max(1, min(100, n_columns // 10))
+
+
+def _pattern(Y: Array) -> Array:
+    mask = np.zeros(Y.shape, dtype=bool)
+    mask[np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)), Y.indices] = True
+    return mask
+
+
+def expected_recall(scores: Array, positive: Array, k: int) -> Array:
+    """Recall at k of each row if equal scores are ranked at random, (rows,); NaN for a row without positives.
+
+    Unlike a recall that ranks them in their order, it does not depend on the order of the columns.
+    """
+    k = min(k, scores.shape[1])
+    least = np.partition(scores, scores.shape[1] - k, axis=1)[:, [scores.shape[1] - k]]
+    larger, equal = scores > least, scores == least
+    room = (k - np.count_nonzero(larger, axis=1)) / np.maximum(np.count_nonzero(equal, axis=1), 1)
+    found = np.count_nonzero(larger & positive, axis=1) + room * np.count_nonzero(equal & positive, axis=1)
+    count = np.count_nonzero(positive, axis=1)
+    return np.divide(found, count, out=np.full(len(scores), np.nan), where=count > 0)
+
+
+def _recall_gain(scores: Array, truth: Array, observed: Array, k: int) -> tuple[float, float]:
+    recall = expected_recall(scores, truth > 0, k)
+    return float(np.nansum(recall)), float(np.count_nonzero(np.isfinite(recall)))
+
+
+def _squared_gain(scores: Array, truth: Array, observed: Array, k: int) -> tuple[float, float]:
+    return -float(np.sum((scores - truth)[observed] ** 2)), float(np.count_nonzero(observed))
+
+
+_GAINS: dict[str, Callable[[Array, Array, Array, int], tuple[float, float]]] = {
+    "recall": _recall_gain,
+    "squared error": _squared_gain,
+}
+
+
+def with_bandwidths(grid: GridRegression, bandwidths: tuple[float, float]) -> GridRegression:
+    """The same grid with these bandwidths."""
+    kernels = tuple(kernel.at(h) for kernel, h in zip(grid.kernels, bandwidths, strict=True))
+    return replace(grid, kernels=(kernels[0], kernels[1]))

@@ -1,0 +1,218 @@
+"""Kernel regression on a grid of pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from jointdr import Dyads, KernelRegression
+from jointdr.bandwidths import expected_recall
+from jointdr.metrics import recall_at_k
+from jointdr.weights import Kernel
+
+
+@pytest.fixture
+def tables(rng):
+    return rng.standard_normal((30, 3)), rng.standard_normal((20, 2))
+
+
+@pytest.fixture
+def new(rng):
+    return rng.standard_normal((6, 3)), rng.standard_normal((5, 2))
+
+
+def grid_of(kind, tables, rng):
+    Y = rng.standard_normal((30, 20))
+    if kind == "dense":
+        return Dyads(Y, *tables)
+    if kind == "zero-filled":
+        return Dyads(sparse.csr_array(np.where(rng.random(Y.shape) < 0.2, np.abs(Y), 0.0)), *tables)
+    return Dyads(Y, *tables, observed=rng.random(Y.shape) < 0.4)
+
+
+KINDS = ["dense", "zero-filled", "observed"]
+
+
+@pytest.mark.parametrize("adaptive", [None, 4])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_grid_is_its_pairs(rng, tables, new, kind, adaptive):
+    dyads = grid_of(kind, tables, rng)
+    h = (0.9, 1.4)
+    grid = KernelRegression(h, adaptive=adaptive).fit(dyads)
+    scores, neighbors = grid.predict(new, return_neighbors=True)
+    i, j = (at.ravel() for at in np.indices(scores.shape))
+    if adaptive is None:  # among pairs, an entity counts once for each of its pairs, which moves the k-th neighbour
+        X, y = dyads.triples()
+        expected = KernelRegression(h).fit(X, y).predict((new[0][i], new[1][j]), return_neighbors=True)
+    else:
+        expected = by_definition(dyads, new, h, adaptive)
+    np.testing.assert_allclose(scores.ravel(), expected[0], rtol=1e-9)
+    np.testing.assert_allclose(neighbors.ravel(), expected[1], rtol=1e-9)
+
+
+def by_definition(dyads, new, h, k):
+    scores, neighbors = [], []
+    observed = np.ones(dyads.shape) if dyads.is_complete else dyads.observed.toarray()
+    Y = dyads.Y.toarray() if sparse.issparse(dyads.Y) else dyads.Y
+    for z_a in new[0]:
+        for z_b in new[1]:
+            K = []
+            for z, Z, c in ((z_a, dyads.A, h[0]), (z_b, dyads.B, h[1])):
+                d = np.sum((Z - z) ** 2, axis=1)
+                K.append(np.exp(-d / (2 * c**2 * np.sort(d)[k - 1])))
+            W = observed * np.outer(*K)
+            scores.append(np.sum(W * Y) / W.sum())
+            neighbors.append(W.sum() ** 2 / np.sum(W**2))
+    return np.array(scores), np.array(neighbors)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_memory_does_not_matter(rng, tables, new, kind):
+    dyads = grid_of(kind, tables, rng)
+    for h in ("auto", (1.0, 0.7), (0.5, 0.0)):
+        whole, tiny = (KernelRegression(h, max_bytes=b, random_state=0).fit(dyads) for b in (10**8, 1))
+        assert tiny.bandwidth_ == whole.bandwidth_
+        for X in (new, (new[0], None), (None, new[1]), (None, None)):
+            for one, other in zip(*(m.predict(X, return_neighbors=True) for m in (whole, tiny)), strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bandwidth_zero_ignores_a_side(rng, tables, new, kind):
+    dyads = grid_of(kind, tables, rng)
+    scores = KernelRegression((0.8, 0.0)).fit(dyads).predict((new[0], None))
+    for j in range(dyads.shape[1]):
+        alone = KernelRegression((0.8, 1.0)).fit(dyads.columns([j])).predict((new[0], None))
+        np.testing.assert_allclose(scores[:, [j]], alone, rtol=1e-9)
+    nearest = np.argmin([np.sum((tables[1] - z) ** 2, axis=1) for z in new[1]], axis=1)
+    np.testing.assert_allclose(KernelRegression((0.8, 0.0)).fit(dyads).predict(new), scores[:, nearest], rtol=1e-9)
+
+
+def test_known_columns_with_equal_features_stay_apart(rng):
+    A, Y = rng.standard_normal((10, 2)), rng.standard_normal((10, 3))
+    model = KernelRegression((1.0, 0.0)).fit(Dyads(Y, A, np.ones((3, 1))))
+    assert np.ptp(model.predict((A, None)), axis=1).min() > 1e-3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_far_rows_fall_back_to_the_mean_of_the_column(rng, tables, kind):
+    dyads = grid_of(kind, tables, rng)
+    far = np.full((1, 3), 1e4)
+    for h_b in (0.0, 1e-3):  # columns by themselves
+        scores, neighbors = KernelRegression((0.5, h_b)).fit(dyads).predict((far, None), return_neighbors=True)
+        Y = dyads.Y.toarray() if sparse.issparse(dyads.Y) else dyads.Y
+        count = dyads.shape[0] if dyads.is_complete else dyads.observed.toarray().sum(axis=0)
+        np.testing.assert_allclose(scores[0], Y.sum(axis=0) / count, rtol=1e-9)
+        assert (neighbors == 0).all()
+    near = KernelRegression((0.5, 1.0)).fit(dyads).predict((tables[0], None), return_neighbors=True)[1]
+    assert (near > 0).all()
+
+
+def test_a_column_without_any_score_gets_the_mean_of_all(rng, tables):
+    observed = rng.random((30, 20)) < 0.5
+    observed[:, 7] = False
+    dyads = Dyads(rng.standard_normal((30, 20)), *tables, observed=observed)
+    scores, neighbors = KernelRegression((0.5, 0.0)).fit(dyads).predict((tables[0], None), return_neighbors=True)
+    np.testing.assert_allclose(scores[:, 7], dyads.Y.data.mean())
+    assert (neighbors[:, 7] == 0).all()
+    assert np.isfinite(scores).all()
+
+
+def test_very_small_weights_still_count():
+    # exp(-600) times exp(-600) is 0 in floating point, but both neighbours are the only ones there are.
+    dyads = Dyads(np.array([[3.0, 0.0]]), np.zeros((1, 1)), np.zeros((2, 1)), observed=[[True, False]])
+    model = KernelRegression(1.0).fit(dyads)
+    z = np.full((1, 1), np.sqrt(1200.0))
+    scores, neighbors = model.predict((z, z), return_neighbors=True)
+    assert scores[0, 0] == pytest.approx(3.0)
+    assert neighbors[0, 0] == pytest.approx(1.0)
+
+
+def test_auto_is_near_the_best_of_a_grid_for_new_rows(rng):
+    """Binary links: by recall, the bandwidths come within 0.02 of the best on rows that were never seen."""
+    A, B = rng.standard_normal((400, 2)), rng.standard_normal((120, 2))
+    P = np.exp(-4 * np.sum((A[:, None] - B[None]) ** 2, axis=2))
+    Y = sparse.csr_array((rng.random(P.shape) < 0.7 * P).astype(float))
+    train, test = Dyads(Y[:300], A[:300], B), Y[300:]
+
+    def recall(h):
+        model = KernelRegression(h, random_state=0).fit(train)
+        return recall_at_k(model.predict((A[300:], None)), test, 12), model.bandwidth_
+
+    best = max(recall((a, b))[0] for a in np.geomspace(0.05, 2, 8) for b in (0.0, *np.geomspace(0.05, 2, 6)))
+    found, h = recall("auto")
+    assert found > best - 0.02
+    assert h[1] > 0  # columns help each other here
+
+
+def test_auto_by_squared_error_on_grades(rng):
+    A, B = rng.uniform(-2, 2, (200, 1)), rng.uniform(-2, 2, (60, 1))
+    F = np.sin(2 * A) + B.T
+    Y = F + 0.5 * rng.standard_normal(F.shape)
+    observed = rng.random(Y.shape) < 0.3
+    train = Dyads(Y[:150], A[:150], B, observed=observed[:150])
+
+    def error(h):
+        return np.mean((KernelRegression(h, random_state=0).fit(train).predict((A[150:], None)) - F[150:]) ** 2)
+
+    best = min(error((a, b)) for a in np.geomspace(0.05, 2, 10) for b in (0.0, *np.geomspace(0.05, 2, 10)))
+    assert error("auto") < 1.3 * best
+
+
+def test_leaving_out_is_leaving_out(rng):
+    """Scores that are pure noise are predicted best by the widest kernel, not by the row itself."""
+    A, B = rng.standard_normal((100, 2)), rng.standard_normal((30, 2))
+    model = KernelRegression(random_state=0).fit(Dyads(rng.standard_normal((100, 30)), A, B))
+    assert model.bandwidth_[0] > 0.5
+
+
+def test_expected_recall_of_ties():
+    scores = np.array([[1.0, 1.0, 1.0, 0.0]])
+    assert expected_recall(scores, np.array([[True, False, False, False]]), 1)[0] == pytest.approx(1 / 3)
+    assert expected_recall(scores, np.array([[True, False, False, True]]), 3)[0] == pytest.approx(1 / 2)
+    scores = np.random.default_rng(0).random((20, 50))
+    truth = scores + 0.3 * np.random.default_rng(1).random((20, 50)) > 0.9
+    assert np.nanmean(expected_recall(scores, truth, 10)) == pytest.approx(recall_at_k(scores, truth, 10))
+
+
+def test_adaptive_is_invariant_to_units(rng, tables, new):
+    dyads = grid_of("dense", tables, rng)
+    one = KernelRegression(0.7, adaptive=3).fit(dyads).predict(new)
+    Y, A, B = dyads.Y, dyads.A, dyads.B
+    other = KernelRegression(0.7, adaptive=3).fit(Dyads(Y, 50 * A, B)).predict((50 * new[0], new[1]))
+    np.testing.assert_allclose(one, other, rtol=1e-8)
+
+
+def test_nearest_neighbours_are_shared():
+    K = Kernel(np.array([[0.0], [0.0], [1.0]]), 0.0).weights(np.array([[0.1], [0.9]]))
+    np.testing.assert_array_equal(K, [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("bandwidth", "adaptive", "match"),
+    [
+        (-1.0, None, "bandwidth"),
+        ((1.0, 2.0, 3.0), None, "bandwidth"),
+        ("wide", None, "bandwidth"),
+        (1.0, 0, "adaptive"),
+    ],
+)
+def test_bad_parameters(rng, tables, bandwidth, adaptive, match):
+    with pytest.raises(ValueError, match=match):
+        KernelRegression(bandwidth, adaptive=adaptive).fit(grid_of("dense", tables, rng))
+
+
+def test_bad_calls(rng, tables, new):
+    dyads = grid_of("dense", tables, rng)
+    with pytest.raises(TypeError, match="leave y"):
+        KernelRegression(1.0).fit(dyads, np.zeros(30))
+    model = KernelRegression(1.0).fit(dyads)
+    with pytest.raises(ValueError, match="columns"):
+        model.predict((new[1], None))
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict((np.full((1, 3), np.nan), None))
+    with pytest.raises(ValueError, match="pair of tables"):
+        model.predict((new[0], new[1], new[1]))
+    with pytest.raises(ValueError, match="only 2"):
+        KernelRegression().fit(dyads.rows([0, 1]))
