@@ -131,7 +131,7 @@ def test_very_small_weights_still_count():
 
 def test_auto_is_near_the_best_of_a_grid_for_new_rows(rng):
     """Binary links: by recall, the bandwidths come within 0.02 of the best on rows that were never seen."""
-    A, B = rng.standard_normal((400, 2)), rng.standard_normal((120, 2))
+    A, B = rng.standard_normal((1300, 2)), rng.standard_normal((120, 2))
     P = np.exp(-4 * np.sum((A[:, None] - B[None]) ** 2, axis=2))
     Y = sparse.csr_array((rng.random(P.shape) < 0.7 * P).astype(float))
     train, test = Dyads(Y[:300], A[:300], B), Y[300:]
