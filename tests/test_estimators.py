@@ -369,3 +369,20 @@ def test_y_in_another_order_than_the_views_is_refused(data):
         model.score(frames, turned)
     with pytest.raises(ValueError, match=r"sample_weight.loc\[A.index\]"):
         JDR(2).fit(frames, y, sample_weight=pd.Series(np.abs(y))[::-1])
+
+
+@pytest.mark.parametrize("scale", [None, "sqrt"])
+def test_one_view_alone(scale):
+    X, y, _ = make_bilinear(500, n_features=(6, 4), n_components=2, random_state=0)
+    model = JDR(2, scale=scale).fit({"image": X.arrays[0], "text": X.arrays[1]}, y)
+    Z = model.transform(X)
+    np.testing.assert_array_equal(model.transform_view(X.arrays[1][:7], "text"), Z[1][:7])
+    np.testing.assert_array_equal(model.transform_view(X.arrays[0], 0), Z[0])
+    frame = model.set_output(transform="pandas").transform_view(X.arrays[0][:3], "image")
+    assert list(frame.columns) == ["image_jdr0", "image_jdr1"]
+    with pytest.raises(ValueError, match=r"view=2 must be .* \('image', 'text'\)"):
+        model.transform_view(X.arrays[0], 2)
+    with pytest.raises(ValueError, match="'text' was fitted with 4 features, but got 6"):
+        model.transform_view(X.arrays[0], "text")
+    with pytest.raises(ValueError, match="NaN"):
+        model.transform_view(np.full((2, 6), np.nan), 0)

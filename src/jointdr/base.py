@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Real
 from typing import Any, Self
@@ -18,7 +18,7 @@ from sklearn.utils.validation import validate_data
 from jointdr import persist
 from jointdr.arrays import Array, namespace, to_numpy
 from jointdr.dyads import Dyads, refuse_dyads
-from jointdr.embedding import Embedding
+from jointdr.embedding import Embedding, projected
 from jointdr.engines.grid import Grid
 from jointdr.engines.local import Rows
 from jointdr.moments import Moments
@@ -265,6 +265,33 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """
         return self._in_container(*self._embedded(X))
 
+    def transform_view(self, X: Any, view: int | str) -> Any:
+        """Embed rows of one view alone, for example images for which there is no text yet.
+
+        Parameters
+        ----------
+        X : (m, n_k) array or DataFrame
+        view : int or str
+            Which view it is: its number, from 0, or its name in ``view_names_``.
+
+        Returns
+        -------
+        (m, r) array, as `transform` gives it for that view
+        """
+        embedding = self._solved()
+        names = self.view_names_
+        if isinstance(view, bool) or view not in (*range(len(names)), *names):
+            raise ValueError(f"view={view!r} must be a number from 0 to {len(names) - 1} or one of {names}.")
+        k = names.index(view) if isinstance(view, str) else int(view)
+        table = Views(**{names[k]: X})
+        self._require_features(k, table.n_features[0], table.feature_names[0])
+        U, exponent = embedding.bases[k], self._exponent()
+        with np.errstate(all="ignore"):
+            Z = projected(table.arrays[0], embedding.means[k], U * embedding.spectra[k] ** exponent if exponent else U)
+        if not np.isfinite(to_numpy(namespace(Z).sum(Z))):
+            raise_if_not_finite(table)
+        return self._contained([Z], [self._names_out()[k]], [table.index])[0]
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The held-out proxy criterion: how well the fitted proxy predicts that of other rows.
 
@@ -366,10 +393,18 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             raise ValueError(
                 f"{name} was fitted with {self.n_features_per_view_} features per view, but got {views.n_features}."
             )
-        for view, seen, fitted in zip(self.view_names_, views.feature_names, self._feature_names, strict=True):
-            if seen is not None and fitted is not None and not np.array_equal(seen, fitted):
-                raise ValueError(f"view {view!r} has other feature names, or in another order, than the one fitted.")
+        for k, (n, seen) in enumerate(zip(views.n_features, views.feature_names, strict=True)):
+            self._require_features(k, n, seen)
         return views
+
+    def _require_features(self, k: int, n_features: int, names: Array | None) -> None:
+        view, fitted = self.view_names_[k], self._feature_names[k]
+        if n_features != self.n_features_per_view_[k]:
+            raise ValueError(
+                f"view {view!r} was fitted with {self.n_features_per_view_[k]} features, but got {n_features}."
+            )
+        if names is not None and fitted is not None and not np.array_equal(names, fitted):
+            raise ValueError(f"view {view!r} has other feature names, or in another order, than the one fitted.")
 
     def _remember(self, views: Views) -> None:
         if len(views.arrays) < self.fewest_views:
@@ -418,24 +453,28 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         ]
 
     def _in_container(self, parts: tuple[Array, ...], index: Any) -> Any:
-        config = (
-            getattr(self, "_sklearn_output_config", {}).get("transform") or sklearn.get_config()["transform_output"]
-        )
         names = self._names_out()
         if self.views is not None:
             parts, names = (np.hstack([to_numpy(Z) for Z in parts]),), [np.concatenate(names)]
+        indexes = index if isinstance(index, tuple) else (index,) * len(parts)
+        contained = self._contained(parts, names, indexes)
+        return contained if self.views is None else contained[0]
+
+    def _contained(self, parts: Sequence[Array], names: Sequence[Array], indexes: Sequence[Any]) -> tuple[Any, ...]:
+        config = (
+            getattr(self, "_sklearn_output_config", {}).get("transform") or sklearn.get_config()["transform_output"]
+        )
         if config == "pandas":
             import pandas as pd
 
-            indexes = index if isinstance(index, tuple) else (index,) * len(parts)
-            parts = tuple(
+            return tuple(
                 pd.DataFrame(to_numpy(Z), columns=n, index=i) for Z, n, i in zip(parts, names, indexes, strict=True)
             )
-        elif config == "polars":
+        if config == "polars":
             import polars as pl
 
-            parts = tuple(pl.DataFrame(to_numpy(Z), schema=list(n)) for Z, n in zip(parts, names, strict=True))
-        return parts if self.views is None else parts[0]
+            return tuple(pl.DataFrame(to_numpy(Z), schema=list(n)) for Z, n in zip(parts, names, strict=True))
+        return tuple(parts)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
