@@ -3,8 +3,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.metrics import average_precision_score, ndcg_score
 
-from jointdr.metrics import nsee, recall_at_k, subspace_error
+from jointdr.metrics import (
+    average_precision,
+    concordance_index,
+    ndcg_at_k,
+    nsee,
+    recall_at_k,
+    rmse,
+    subspace_error,
+)
 
 
 def test_subspace_error_is_the_papers_d(rng):
@@ -65,3 +74,33 @@ def test_missing_directions_count_as_orthogonal():
     assert subspace_error(U, np.zeros((4, 2))) == pytest.approx(np.sqrt(2))
     assert subspace_error(U, np.column_stack([U[:, 0], 2 * U[:, 0]])) == pytest.approx(1.0)
     assert subspace_error(U * [1.0, 1e-17], U) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_rankings_agree_with_scikit_learn(rng):
+    scores = rng.standard_normal((20, 15))
+    gains = np.where(rng.random((20, 15)) < 0.3, rng.random((20, 15)), 0.0)
+    gains[3] = 0
+    rows = gains.any(axis=1)
+    for k in (None, 4):
+        assert ndcg_at_k(scores, sparse.csr_array(gains), k) == pytest.approx(
+            ndcg_score(gains[rows], scores[rows], k=k)
+        )
+    expected = np.mean([average_precision_score(g > 0, s) for g, s in zip(gains[rows], scores[rows], strict=True)])
+    assert average_precision(scores, gains) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="k must be"):
+        ndcg_at_k(scores, gains, 0)
+
+
+def test_concordance_counts_all_pairs(rng):
+    truth, predicted = rng.integers(0, 8, 60).astype(float), rng.integers(0, 12, 60).astype(float)
+    d_t, d_p = np.subtract.outer(truth, truth), np.subtract.outer(predicted, predicted)
+    expected = np.sum((d_t > 0) * ((d_p > 0) + 0.5 * (d_p == 0))) / np.sum(d_t > 0)
+    assert concordance_index(predicted, truth) == pytest.approx(expected)
+    assert concordance_index(truth, truth) == pytest.approx(1.0)
+    assert concordance_index(-truth, truth) == pytest.approx(0.0)
+    assert concordance_index(np.zeros(60), truth) == 0.5
+    with pytest.raises(ValueError, match="constant"):
+        concordance_index(predicted, np.ones(60))
+    with pytest.raises(ValueError, match="one shape"):
+        rmse([1.0], [1.0, 2.0])
+    assert rmse([[1.0, 2.0]], [[1.0, 4.0]]) == pytest.approx(np.sqrt(2))

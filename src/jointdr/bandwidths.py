@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -29,8 +29,10 @@ class LeftOut:
     Attributes
     ----------
     grid : GridRegression
+    rows : Kernel
+        Of the row entities.
     at : (rows,) array of int
-        Which row entities.
+        Which row entities are left out.
     criterion : {"recall", "squared error"}
     k : int
         Columns that are retrieved for a row, for the recall.
@@ -38,6 +40,7 @@ class LeftOut:
     """
 
     grid: GridRegression
+    rows: Kernel
     at: Array
     criterion: Criterion
     k: int
@@ -45,7 +48,7 @@ class LeftOut:
 
     def blocks(self) -> Iterator[tuple[Array, Array, Array]]:
         """Some of the rows, their squared distances to all others (infinite to themselves), and their scores."""
-        points = self.grid.kernels[0].points
+        points = self.rows.points
         m_A, m_B = self.grid.Y.shape
         for part in slices(len(self.at), max(1, int(self.max_bytes / (32 * (m_A + 2 * m_B))))):
             at = self.at[part]
@@ -53,28 +56,32 @@ class LeftOut:
             D[np.arange(len(at)), at] = np.inf
             yield at, D, self.grid.Y[at]
 
-    def gains(self, rows: list[Kernel], columns: Kernel) -> Array:
-        """How well each row kernel predicts, with this column kernel: higher is better, (len(rows),)."""
-        total, count = np.zeros(len(rows)), 0.0
+    def gains(self, bandwidths: Sequence[float], columns: Kernel) -> Array:
+        """How well each row bandwidth predicts, with this column kernel: higher is better, (len(bandwidths),)."""
+        total, count = np.zeros(len(bandwidths)), 0.0
         held = Columns(columns, None, self.max_bytes / 2)
         for _, D, Y in self.blocks():
             truth = dense(Y)
             observed = np.ones(truth.shape, dtype=bool) if self.grid.complete else _pattern(Y)
-            for i, kernel in enumerate(rows):
-                scores, _ = self.grid.smoothed(kernel.of_distances(D.copy()), held)
+            for i, h in enumerate(bandwidths):
+                scores, _ = self.grid.smoothed(self.rows.at(h).of_distances(D.copy()), held)
                 gain, number = _GAINS[self.criterion](scores, truth, observed, self.k)
                 total[i] += gain
             count += number
         return total / max(count, 1.0)
 
 
-def chosen(grid: GridRegression, max_bytes: float, rng: np.random.RandomState) -> tuple[float, float]:
+def chosen(
+    Y: Array, complete: bool, kernels: tuple[Kernel, Kernel], max_bytes: float, rng: np.random.RandomState
+) -> tuple[float, float]:
     """Bandwidths of both sides with which left-out rows are predicted best.
 
     Parameters
     ----------
-    grid : GridRegression
-        Its own bandwidths are not looked at.
+    Y, complete
+        As in `GridRegression`.
+    kernels : two Kernels
+        Whose bandwidths are not looked at.
     max_bytes : float
     rng : RandomState
         Which rows are left out, if there are more than 400.
@@ -85,21 +92,21 @@ def chosen(grid: GridRegression, max_bytes: float, rng: np.random.RandomState) -
     0 if no other is better; then the row bandwidth again. By recall if most scores of a complete grid are 0, where the
     squared error would shrink everything towards 0; otherwise by squared error.
     """
-    m_A, m_B = grid.Y.shape
+    m_A, m_B = Y.shape
     if m_A < 3:
         raise ValueError(f"bandwidth='auto' leaves out rows in turn, but there are only {m_A}: give numbers.")
-    recall = is_zero_filled(grid)
-    at = candidates(grid, recall)
+    recall = is_zero_filled(Y, complete)
+    at = worth_leaving_out(Y, complete, recall)
     if len(at) > ROWS:
         at = np.sort(rng.choice(at, ROWS, replace=False))
-    left_out = LeftOut(grid, at, "recall" if recall else "squared error", top_of(m_B), max_bytes)
-    rows, columns = (multiples(kernel) for kernel in grid.kernels)
-    a, b = (kernel for kernel in grid.kernels)
-    i = int(np.argmax(left_out.gains([a.at(h) for h in rows], b.at(0.0))))
-    tried = np.array([left_out.gains([a.at(rows[i])], b.at(h))[0] for h in (0.0, *columns[::2])])
-    h_b = (0.0, *columns[::2])[int(np.argmax(tried))]
+    a, b = kernels
+    grid = GridRegression(Y, complete, kernels)
+    left_out = LeftOut(grid, a, at, "recall" if recall else "squared error", top_of(m_B), max_bytes)
+    rows, columns = multiples(a), [0.0, *multiples(b)[::2]]
+    i = int(np.argmax(left_out.gains(rows, b.at(0.0))))
+    h_b = columns[int(np.argmax([left_out.gains(rows[[i]], b.at(h))[0] for h in columns]))]
     if h_b > 0:
-        i = int(np.argmax(left_out.gains([a.at(h) for h in rows], b.at(h_b))))
+        i = int(np.argmax(left_out.gains(rows, b.at(h_b))))
     return float(rows[i]), float(h_b)
 
 
@@ -108,21 +115,20 @@ def multiples(kernel: Kernel) -> Array:
     return MULTIPLES * (spread(kernel.points) if kernel.adaptive is None else 3.0)
 
 
-def is_zero_filled(grid: GridRegression) -> bool:
+def is_zero_filled(Y: Array, complete: bool) -> bool:
     """Whether Y lists a few links in a grid of zeros, which are to be ranked, rather than grades."""
-    if not grid.complete:
+    if not complete:
         return False
-    Y = grid.Y
-    positive = int(np.count_nonzero((Y.data if is_sparse(Y) else Y) > 0))
-    negative = int(np.count_nonzero((Y.data if is_sparse(Y) else Y) < 0))
-    return negative == 0 and 0 < 2 * positive < Y.shape[0] * Y.shape[1]
+    values = Y.data if is_sparse(Y) else Y
+    positive = int(np.count_nonzero(values > 0))
+    return not (values < 0).any() and 0 < 2 * positive < Y.shape[0] * Y.shape[1]
 
 
-def candidates(grid: GridRegression, positive: bool) -> Array:
-    """The rows that say something when they are left out: those with a known (positive) score."""
+def worth_leaving_out(Y: Array, complete: bool, positive: bool) -> Array:
+    """The rows that say something when they are left out: those with a known (or positive) score."""
     if positive:
-        return np.flatnonzero(np.asarray((grid.Y > 0).sum(axis=1)).ravel())
-    return np.arange(grid.Y.shape[0]) if grid.complete else np.flatnonzero(np.diff(grid.Y.indptr))
+        return np.flatnonzero(np.asarray((Y > 0).sum(axis=1)).ravel())
+    return np.arange(Y.shape[0]) if complete else np.flatnonzero(np.diff(Y.indptr))
 
 
 def top_of(n_columns: int) -> int:
@@ -163,9 +169,3 @@ _GAINS: dict[str, Callable[[Array, Array, Array, int], tuple[float, float]]] = {
     "recall": _recall_gain,
     "squared error": _squared_gain,
 }
-
-
-def with_bandwidths(grid: GridRegression, bandwidths: tuple[float, float]) -> GridRegression:
-    """The same grid with these bandwidths."""
-    kernels = tuple(kernel.at(h) for kernel, h in zip(grid.kernels, bandwidths, strict=True))
-    return replace(grid, kernels=(kernels[0], kernels[1]))

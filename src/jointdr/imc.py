@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from jointdr import persist
-from jointdr.arrays import Array, as_float, dense_product, float_dtype, is_sparse, sum_of_squares
+from jointdr.arrays import Array, as_float, dense_product, float_dtype, sum_of_squares
 from jointdr.completion import Factors, Pairs, Spectra, on_grid, on_pairs, proxy_start
 from jointdr.dyads import Dyads
-from jointdr.ranking import top_pairs
-from jointdr.tables import Entities, entities
+from jointdr.ranking import Block
+from jointdr.recommender import Recommender
 
 
-class IMC(BaseEstimator):
+class IMC(Recommender):
     """Inductive matrix completion (Natarajan and Dhillon, 2014): the score of a and b is aᵀW Hᵀb.
 
     W and H, with r columns each, minimize Σ (y_ij − a_iᵀW Hᵀb_j)² + (λ/2)(‖W‖² + ‖H‖²) over the observed pairs. Since
@@ -140,22 +139,9 @@ class IMC(BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.view_names_, self.n_features_per_view_ = dyads.names, dyads.n_features
-        self.row_ids_, self.column_ids_ = dyads.row_ids, dyads.column_ids
-        self._feature_names = dyads.feature_names
+        self._remember(dyads)
         self._embedded = self._products(dyads.A, dyads.B)
-        self._scores, self._is_complete = dyads.Y, dyads.is_complete
         return self
-
-    @staticmethod
-    def _dyads(Y: Any, A: Any, B: Any, observed: Any) -> Dyads:
-        if isinstance(Y, Dyads):
-            if A is not None or B is not None or observed is not None:
-                raise TypeError("fit takes either a Dyads alone, or scores and two tables: fit(Y, A, B).")
-            return Y
-        if A is None or B is None:
-            raise TypeError("fit needs the features of both kinds of entities, fit(Y, A, B), or a Dyads.")
-        return Dyads(Y, A, B, observed)
 
     def _check_parameters(self, dyads: Dyads) -> None:
         r, most = self.n_components, min(dyads.n_features)
@@ -212,77 +198,25 @@ class IMC(BaseEstimator):
             raise ValueError(f"IMC embeds two tables, but got {len(tables)}.")
         return self._products(*(self._checked(k, table).X for k, table in enumerate(tables)))
 
-    def predict(self, A_new: Any = None, B_new: Any = None) -> Array:
-        """The scores of all pairs of these entities, (rows, columns).
-
-        Parameters
-        ----------
-        A_new, B_new : tables, optional
-            New entities; by default those that were fitted.
-        """
-        check_is_fitted(self)
-        Z = [self._coordinates(k, table)[0] for k, table in enumerate((A_new, B_new))]
-        return Z[0] @ Z[1].T
-
-    def recommend(self, A_new: Any = None, *, k: int = 10, exclude_known: bool = True) -> Any:
-        """The k best columns for every row.
-
-        Parameters
-        ----------
-        A_new : table, optional
-            New row entities; by default those that were fitted.
-        k : int
-        exclude_known : bool
-            Whether pairs that were known in the fit are left out: those that were observed or, if all were, those whose
-            score was not 0. Rows of a DataFrame are recognized by their ids, other new rows have no known pairs.
-
-        Returns
-        -------
-        DataFrame, or structured array where pandas is not installed, with the columns row, column, score and rank
-
-        Notes
-        -----
-        Scores are computed for a few rows at a time, and the matrix of all scores is never formed.
-        """
-        check_is_fitted(self)
-        if not isinstance(k, Integral) or isinstance(k, bool) or int(k) < 1:
-            raise ValueError(f"k={k!r} must be an integer >= 1.")
-        Z, ids = self._coordinates(0, A_new)
-        others = self._embedded[1].T
-        known = None
-        if exclude_known and (A_new is None or ids is not None):
-            known = self._known() if A_new is None else self._known_of(ids)
-        row_ids = np.arange(len(Z)).astype(str) if ids is None else ids
-        return top_pairs(lambda at: Z[at] @ others, row_ids, self.column_ids_, int(k), known)
-
     # ---------------------------------------------------------------- saving
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, which holds plain arrays only and can be loaded safely."""
         check_is_fitted(self)
-        known = self._known()
         params = self.get_params(deep=False)
         given = not isinstance(self.init, str)
-        arrays = {
-            "objective": self.objective_,
-            "singular_values": self.singular_values_,
-            "row_ids": self.row_ids_,
-            "column_ids": self.column_ids_,
-            "known.indices": known.indices,
-            "known.indptr": known.indptr,
-        }
+        header, arrays = self._described()
+        arrays |= {"objective": self.objective_, "singular_values": self.singular_values_}
         for k in (0, 1):
             arrays |= {f"embeddings.{k}": self.embeddings_[k], f"embedded.{k}": self._embedded[k]}
             if given:
                 arrays[f"init.{k}"] = np.asarray(self.init[k], dtype=float)
-            if (names := self._feature_names[k]) is not None:
-                arrays[f"features.{k}"] = np.asarray(names, dtype=str)
         if given:
             params["init"] = None
         if not isinstance(self.random_state, Integral):
             params["random_state"] = None  # a fitted model draws nothing any more
         plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in params.items()}
-        persist.write(path, type(self).__name__, {"params": plain, "names": list(self.view_names_)}, arrays)
+        persist.write(path, type(self).__name__, {"params": plain, **header}, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -296,14 +230,7 @@ class IMC(BaseEstimator):
         model._embedded = (arrays["embedded.0"], arrays["embedded.1"])
         model.objective_, model.singular_values_ = arrays["objective"], arrays["singular_values"]
         model.n_iter_ = len(model.objective_)
-        model.row_ids_, model.column_ids_ = arrays["row_ids"], arrays["column_ids"]
-        model.view_names_ = tuple(header["names"])
-        model.n_features_per_view_ = (len(model.embeddings_[0]), len(model.embeddings_[1]))
-        model._feature_names = (_as_objects(arrays.get("features.0")), _as_objects(arrays.get("features.1")))
-        shape = (len(model.row_ids_), len(model.column_ids_))
-        indices = arrays["known.indices"]
-        pattern = (np.ones(len(indices)), indices, arrays["known.indptr"])
-        model._scores, model._is_complete = sparse.csr_array(pattern, shape=shape), False
+        model._recall(header, arrays)
         return model
 
     # ---------------------------------------------------------------- inner workings
@@ -312,43 +239,9 @@ class IMC(BaseEstimator):
         Z = [dense_product(as_float(X, float_dtype(X)), W) for X, W in zip((A, B), self.embeddings_, strict=True)]
         return Z[0], Z[1]
 
-    def _checked(self, k: int, X: Any) -> Entities:
-        """A table of new entities that agrees with what was fitted."""
-        name, n = self.view_names_[k], self.n_features_per_view_[k]
-        new = entities(X, name)
-        if new.X.shape[1] != n:
-            raise ValueError(f"IMC was fitted with {n} features of {name!r}, but got {new.X.shape[1]}.")
-        fitted = self._feature_names[k]
-        if new.feature_names is not None and fitted is not None and not np.array_equal(new.feature_names, fitted):
-            raise ValueError(f"{name!r} has other feature names, or in another order, than the table fitted.")
-        return new
-
-    def _coordinates(self, k: int, X: Any) -> tuple[Array, Array | None]:
-        """The embedded entities, fitted or new, and their ids if they have any."""
-        if X is None:
-            return self._embedded[k], (self.row_ids_, self.column_ids_)[k]
-        new = self._checked(k, X)
-        return dense_product(as_float(new.X, float_dtype(new.X)), self.embeddings_[k]), new.ids
-
-    def _known(self) -> Array:
-        """The pairs that were known in the fit, as a CSR array."""
-        known = sparse.csr_array(self._scores)
-        if self._is_complete and is_sparse(self._scores):
-            known = known.copy()
-            known.eliminate_zeros()
-        return known
-
-    def _known_of(self, ids: Array) -> Array:
-        """The known pairs of rows with these ids; none for an id that was not fitted."""
-        where = {name: i for i, name in enumerate(self.row_ids_.tolist())}
-        at = np.array([where.get(name, -1) for name in ids.tolist()])
-        chosen = sparse.csr_array(
-            (np.ones(np.count_nonzero(at >= 0)), (np.flatnonzero(at >= 0), at[at >= 0])), shape=(len(at), len(where))
+    def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], Block]:
+        Z, others = (
+            self._embedded[k] if X is None else dense_product(as_float(X, float_dtype(X)), self.embeddings_[k])
+            for k, X in enumerate((A, B))
         )
-        known = self._known()
-        ones = sparse.csr_array((np.ones(known.nnz), known.indices, known.indptr), shape=known.shape)
-        return sparse.csr_array(chosen @ ones)
-
-
-def _as_objects(names: Array | None) -> Array | None:
-    return None if names is None else names.astype(object)
+        return lambda at: Block(Z[at] @ others.T)

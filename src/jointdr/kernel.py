@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from jointdr.arrays import Array, is_sparse, to_numpy
-from jointdr.bandwidths import MULTIPLES, chosen, multiples, with_bandwidths
+from jointdr.bandwidths import MULTIPLES, chosen, multiples
 from jointdr.dyads import Dyads
 from jointdr.engines.local import slices
 from jointdr.response import checked_numbers
@@ -128,17 +128,18 @@ class KernelRegression(RegressorMixin, BaseEstimator):
     def _fit_grid(self, dyads: Dyads) -> KernelRegression:
         points = [_dense(X) for X in (dyads.A, dyads.B)]
         centers = [Z.mean(axis=0) for Z in points]
-        kernels = [Kernel(Z - c, 1.0, self.adaptive) for Z, c in zip(points, centers, strict=True)]
-        grid = GridRegression(dyads.Y, dyads.is_complete, (kernels[0], kernels[1]))
+        a, b = (Kernel(Z - c, 1.0, self.adaptive) for Z, c in zip(points, centers, strict=True))
         if isinstance(self.bandwidth, str):
             self._require_auto()
-            self.bandwidth_ = chosen(grid, self.max_bytes, check_random_state(self.random_state))
+            rng = check_random_state(self.random_state)
+            self.bandwidth_ = chosen(dyads.Y, dyads.is_complete, (a, b), self.max_bytes, rng)
         else:
             self.bandwidth_ = self._given(2)
+        kernels = (a.at(self.bandwidth_[0]), b.at(self.bandwidth_[1]))
+        self.grid_ = GridRegression(dyads.Y, dyads.is_complete, kernels)
+        self.y_mean_ = self.grid_.mean
         self.centers_ = centers
         self.view_widths_ = [Z.shape[1] for Z in points]
-        self.y_mean_ = grid.mean
-        self.grid_ = with_bandwidths(grid, (self.bandwidth_[0], self.bandwidth_[1]))
         return self
 
     def _require_auto(self) -> None:
@@ -180,11 +181,12 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         if len(tables) != 2:
             raise ValueError(f"X must be a Dyads or a pair of tables, but got {len(tables)}.")
         Z = [None if T is None else self._centred(k, T) for k, T in enumerate(tables)]
-        blocks = list(self.grid_.predict(Z[0], Z[1], self.max_bytes, return_neighbors))
+        n_rows, n_columns = (size if z is None else len(z) for z, size in zip(Z, self.grid_.Y.shape, strict=True))
+        scorer = self.grid_.scorer(Z[0], Z[1], self.max_bytes / 2, return_neighbors)
+        size = self.grid_.rows_at_once(n_columns, self.max_bytes / 2)
+        blocks = [scorer(at) for at in slices(n_rows, size)]
         scores = np.vstack([block.scores for block in blocks])
-        if not return_neighbors:
-            return scores
-        return scores, np.vstack([block.neighbors for block in blocks if block.neighbors is not None])
+        return (scores, np.vstack([block.notes["neighbors"] for block in blocks])) if return_neighbors else scores
 
     def _centred(self, k: int, table: Any) -> Array:
         Z = _dense(table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,15 @@ from scipy import linalg
 
 from jointdr.arrays import Array, is_sparse
 
-__all__ = ["nsee", "recall_at_k", "subspace_error"]
+__all__ = [
+    "average_precision",
+    "concordance_index",
+    "ndcg_at_k",
+    "nsee",
+    "recall_at_k",
+    "rmse",
+    "subspace_error",
+]
 
 
 def subspace_error(U: Array, U_hat: Array) -> float:
@@ -81,20 +90,135 @@ def recall_at_k(scores: Array, truth: Any, k: int | Sequence[int]) -> Any:
     >>> recall_at_k([[0.9, 0.1, 0.5], [0.2, 0.3, 0.1]], [[1, 1, 0], [0, 0, 0]], k=2)
     0.5
     """
-    scores = np.asarray(scores, dtype=np.float64)
-    positive = np.asarray((truth > 0).toarray() if is_sparse(truth) else np.asarray(truth) > 0)
-    if scores.ndim != 2 or scores.shape != positive.shape:
-        raise ValueError(f"scores and truth must be matrices of one shape, got {scores.shape} and {positive.shape}.")
-    if np.isnan(scores).any():
-        raise ValueError("scores contain NaN, which cannot be ranked.")
+    scores, gains = _ranked(scores, truth)
+    positive = gains > 0
     ks = np.atleast_1d(np.asarray(k))
     if ks.dtype.kind not in "iu" or (ks < 1).any():
         raise ValueError(f"k must be a positive integer or a sequence of them, got {k!r}.")
     rows = np.flatnonzero(positive.any(axis=1))
-    if len(rows) == 0:
-        raise ValueError("truth has no positive entry, so recall is not defined.")
     order = np.argsort(-scores[rows], axis=1, kind="stable")[:, : int(ks.max())]
     found = np.cumsum(np.take_along_axis(positive[rows], order, axis=1), axis=1)
     at = np.minimum(ks, scores.shape[1]) - 1
     recall = (found[:, at] / positive[rows].sum(axis=1, keepdims=True)).mean(axis=0)
     return float(recall[0]) if np.ndim(k) == 0 else recall
+
+
+def ndcg_at_k(scores: Array, truth: Any, k: int | None = None) -> float:
+    """The normalized discounted cumulative gain of each row's ranking, averaged over rows that have positives.
+
+    Parameters
+    ----------
+    scores : (rows, columns) array
+    truth : (rows, columns) array or sparse matrix
+        The gain of each pair; negative ones count as 0.
+    k : int, optional
+        Only the k best of each row count.
+
+    Examples
+    --------
+    >>> from jointdr.metrics import ndcg_at_k
+    >>> ndcg_at_k([[0.9, 0.1, 0.5]], [[3, 0, 1]])
+    1.0
+    """
+    scores, gains = _ranked(scores, truth)
+    if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or int(k) < 1):
+        raise ValueError(f"k must be a positive integer or None, got {k!r}.")
+    rows = (gains > 0).any(axis=1)
+    gains = np.maximum(gains[rows], 0)
+    order = np.argsort(-scores[rows], axis=1, kind="stable")
+    discount = 1 / np.log2(np.arange(scores.shape[1]) + 2.0)
+    if k is not None:
+        discount[int(k) :] = 0
+    found = np.take_along_axis(gains, order, axis=1) @ discount
+    return float(np.mean(found / (np.flip(np.sort(gains, axis=1), axis=1) @ discount)))
+
+
+def average_precision(scores: Array, truth: Any) -> float:
+    """The mean precision at each row's positives, averaged over rows that have any.
+
+    Parameters
+    ----------
+    scores : (rows, columns) array
+        Higher is better; ties go to the column that comes first.
+    truth : (rows, columns) array or sparse matrix
+        Positive where the pair is associated.
+
+    Examples
+    --------
+    >>> from jointdr.metrics import average_precision
+    >>> average_precision([[0.9, 0.1, 0.5]], [[1, 1, 0]]) == (1 / 1 + 2 / 3) / 2
+    True
+    """
+    scores, gains = _ranked(scores, truth)
+    rows = (gains > 0).any(axis=1)
+    order = np.argsort(-scores[rows], axis=1, kind="stable")
+    hits = np.take_along_axis(gains[rows] > 0, order, axis=1)
+    precision = np.cumsum(hits, axis=1) / np.arange(1, scores.shape[1] + 1)
+    return float(np.mean(np.sum(precision * hits, axis=1) / hits.sum(axis=1)))
+
+
+def concordance_index(predicted: Array, truth: Array) -> float:
+    """The share of pairs with different truths that the prediction puts into the right order; ties count a half.
+
+    Parameters
+    ----------
+    predicted, truth : arrays of one shape
+
+    Notes
+    -----
+    O(n log n), by Kendall's τ.
+
+    Examples
+    --------
+    >>> from jointdr.metrics import concordance_index
+    >>> round(concordance_index([0.1, 0.4, 0.3], [1.0, 2.0, 3.0]), 12)
+    0.666666666667
+    """
+    predicted, truth = _paired(predicted, truth)
+    total = len(truth) * (len(truth) - 1) / 2
+    tied_p, tied_t = (float(np.sum(c * (c - 1.0)) / 2) for c in map(_counts, (predicted, truth)))
+    if tied_t == total:
+        raise ValueError("truth is constant, so that there is no order to predict.")
+    if tied_p == total:
+        return 0.5
+    from scipy import stats  # slow to import
+
+    tau = float(stats.kendalltau(predicted, truth).statistic)
+    return 0.5 + 0.5 * tau * float(np.sqrt((total - tied_p) / (total - tied_t)))
+
+
+def rmse(predicted: Array, truth: Array) -> float:
+    """The root mean square error.
+
+    Parameters
+    ----------
+    predicted, truth : arrays of one shape
+    """
+    predicted, truth = _paired(predicted, truth)
+    return float(np.sqrt(np.mean((predicted - truth) ** 2)))
+
+
+def _counts(values: Array) -> Array:
+    return np.unique(values, return_counts=True)[1].astype(float)
+
+
+def _paired(predicted: Array, truth: Array) -> tuple[Array, Array]:
+    predicted, truth = np.asarray(predicted, dtype=float), np.asarray(truth, dtype=float)
+    if predicted.shape != truth.shape or predicted.size < 1:
+        raise ValueError(f"predicted and truth must have one shape, got {predicted.shape} and {truth.shape}.")
+    if not (np.isfinite(predicted).all() and np.isfinite(truth).all()):
+        raise ValueError("predicted or truth contain NaN or infinity.")
+    return predicted.ravel(), truth.ravel()
+
+
+def _ranked(scores: Array, truth: Any) -> tuple[Array, Array]:
+    """Scores that can be ranked, and the truth as a matrix of the same shape with at least one positive entry."""
+    scores = np.asarray(scores, dtype=np.float64)
+    gains = np.asarray(truth.toarray() if is_sparse(truth) else truth, dtype=np.float64)
+    if scores.ndim != 2 or scores.shape != gains.shape:
+        raise ValueError(f"scores and truth must be matrices of one shape, got {scores.shape} and {gains.shape}.")
+    if np.isnan(scores).any():
+        raise ValueError("scores contain NaN, which cannot be ranked.")
+    if not (gains > 0).any():
+        raise ValueError("truth has no positive entry, so that a ranking cannot be judged.")
+    return scores, gains

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,45 +12,63 @@ from jointdr.arrays import Array
 from jointdr.engines.local import slices
 
 
+@dataclass(frozen=True)
+class Block:
+    """The scores of some rows with all columns, and what else is said of each of them.
+
+    Attributes
+    ----------
+    scores : (rows, columns) array
+    notes : mapping of str to (rows, columns) arrays
+    """
+
+    scores: Array
+    notes: Mapping[str, Array] = field(default_factory=dict)
+
+
 def top_pairs(
-    scores: Callable[[slice], Array],
+    scorer: Callable[[slice], Block],
     row_ids: Array,
     column_ids: Array,
     k: int,
     known: Array | None = None,
-    max_bytes: int = 64_000_000,
+    size: int = 100,
 ) -> Any:
     """The k best columns of every row, best first; columns of equal scores in their order.
 
     Parameters
     ----------
-    scores : callable
-        The scores of some rows with all columns: scores(slice) is a (rows, m_B) array that may be changed.
+    scorer : callable
+        scorer(slice) is a `Block` of these rows, whose scores may be changed.
     row_ids, column_ids : arrays of str
     k : int
     known : (m_A, m_B) CSR array, optional
         Pairs that are stored there are left out; a row then may have fewer than k.
-    max_bytes : int
-        Memory for one block of scores; the result does not depend on it.
+    size : int
+        Rows whose scores are computed at a time; the result does not depend on it.
 
     Returns
     -------
-    DataFrame, or structured array where pandas is not installed, with the columns row, column, score and rank (from 1)
+    DataFrame, or structured array where pandas is not installed, with the columns row, column, score and rank (from 1),
+    and one for each note
     """
     m_A, m_B = len(row_ids), len(column_ids)
     k = min(k, m_B)
-    parts = []
-    for at in slices(m_A, max(1, max_bytes // (24 * m_B))):
-        S = scores(at)
+    parts: list[tuple[Array, ...]] = []
+    names: list[str] = []
+    for at in slices(m_A, size):
+        block = scorer(at)
+        S, names = block.scores, list(block.notes)
         if known is not None:
             ends = known.indptr[at.start : at.stop + 1]
             S[np.repeat(np.arange(len(S)), np.diff(ends)), known.indices[ends[0] : ends[-1]]] = -np.inf
         top = _largest(S, k)
         values = np.take_along_axis(S, top, axis=1)
         i, rank = np.nonzero(values > -np.inf)
-        parts.append((at.start + i, top[i, rank], values[i, rank], rank + 1))
-    i, j, score, rank = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return table(row=row_ids[i], column=column_ids[j], score=score, rank=rank)
+        notes = [note[i, top[i, rank]] for note in block.notes.values()]
+        parts.append((at.start + i, top[i, rank], values[i, rank], rank + 1, *notes))
+    i, j, score, rank, *rest = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return table(row=row_ids[i], column=column_ids[j], score=score, rank=rank, **dict(zip(names, rest, strict=True)))
 
 
 def _largest(S: Array, k: int) -> Array:

@@ -9,35 +9,18 @@ K_D Y K_Gᵀ and the denominator K_D W K_Gᵀ, with the sparse scores Y and the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from jointdr.arrays import Array, is_sparse
 from jointdr.engines.local import slices
-from jointdr.weights import VANISHING, Kernel
-
-
-@dataclass(frozen=True)
-class Smoothed:
-    """Predictions of some rows.
-
-    Attributes
-    ----------
-    at : slice
-        Which of the new rows.
-    scores : (rows, columns) array
-    neighbors : (rows, columns) array, or None if not asked for
-        The effective number of known pairs behind each score, (Σ w)²/Σ w²; 0 where there is none and the score is the
-        mean of the known scores of the column.
-    """
-
-    at: slice
-    scores: Array
-    neighbors: Array | None
+from jointdr.ranking import Block
+from jointdr.weights import VANISHING, AnyKernel
 
 
 @dataclass(frozen=True)
@@ -55,7 +38,7 @@ class GridRegression:
 
     Y: Array
     complete: bool
-    kernels: tuple[Kernel, Kernel]
+    kernels: tuple[AnyKernel, AnyKernel]
 
     @cached_property
     def pattern(self) -> Array:
@@ -67,29 +50,35 @@ class GridRegression:
         """Of all known scores."""
         return float(self.Y.sum()) / max(self.Y.nnz if not self.complete else self.Y.shape[0] * self.Y.shape[1], 1)
 
-    def predict(
-        self, Z_a: Array | None, Z_b: Array | None, max_bytes: float, count: bool = False
-    ) -> Iterator[Smoothed]:
-        """Predict the scores of all pairs of these entities, a block of rows at a time.
+    def scorer(self, Z_a: Any, Z_b: Any, max_bytes: float, count: bool = False) -> Callable[[slice], Block]:
+        """A function that predicts the scores of some rows with all columns.
 
         Parameters
         ----------
         Z_a, Z_b : (rows, r_1) and (columns, r_2) arrays, or None for the known entities
+            For a `Mixture`, one such array for each of its kernels.
         max_bytes : float
-            Memory for blocks of kernels and scores. The predictions do not depend on it.
+            Memory for the kernel weights of the columns. The predictions do not depend on it.
         count : bool
-            Whether to count the effective neighbours.
+            Whether to note the ``neighbors`` of each score: the effective number of known pairs behind it,
+            (Σ w)²/Σ w², and 0 where there is none and the score is the mean of the known scores of the column.
 
         Notes
         -----
-        O(rows · |Y| + rows · m_B · columns) for |Y| stored scores, or less where the second bandwidth is 0.
+        O(rows · |Y| + rows · m_B · columns) for |Y| stored scores; only the first where the second bandwidth is 0.
         """
-        n_rows = self.Y.shape[0] if Z_a is None else len(Z_a)
-        columns = Columns(self.kernels[1], Z_b, max_bytes / 2)
-        per_row = 8 * (2 * self.Y.shape[0] + (1 if self.complete else 4) * (self.Y.shape[1] + 2 * columns.count))
-        for at in slices(n_rows, max(1, int(max_bytes / 2 / per_row))):
-            K = row_weights(self.kernels[0], Z_a, at)
-            yield Smoothed(at, *self.smoothed(K, columns, count))
+        columns = Columns(self.kernels[1], Z_b, max_bytes)
+
+        def block(at: slice) -> Block:
+            scores, neighbors = self.smoothed(self.kernels[0].weights_at(Z_a, at), columns, count)
+            return Block(scores, {} if neighbors is None else {"neighbors": neighbors})
+
+        return block
+
+    def rows_at_once(self, n_columns: int, max_bytes: float) -> int:
+        """For how many rows scores with so many columns are computed at a time."""
+        per_row = 8 * (3 * self.Y.shape[0] + (2 if self.complete else 5) * (self.Y.shape[1] + n_columns))
+        return max(1, int(max_bytes / per_row))
 
     def smoothed(self, K: Array, columns: Columns, count: bool = False) -> tuple[Array, Array | None]:
         """Scores and effective neighbours of rows whose kernel weights are given, (rows, m_A)."""
@@ -125,24 +114,23 @@ class Columns:
 
     Parameters
     ----------
-    kernel : Kernel
-    Z : (columns, r) array, or None for the known columns
+    kernel : Kernel or Mixture
+    Z : (columns, r) array (for a mixture, several), or None for the known columns
     max_bytes : float
     """
 
-    def __init__(self, kernel: Kernel, Z: Array | None, max_bytes: float) -> None:
+    def __init__(self, kernel: AnyKernel, Z: Any, max_bytes: float) -> None:
         self.kernel, self.Z = kernel, Z
-        self.alone = Z is None and kernel.bandwidth == 0
-        known = len(kernel.points)
-        self.count = known if Z is None else len(Z)
-        self.step = max(1, int(max_bytes / (16 * known)))
+        self.alone = Z is None and kernel.alone
+        self.count = kernel.count if Z is None else len_of(Z)
+        self.step = max(1, int(max_bytes / (24 * kernel.count)))
         self.held: Array | None = None
         if not self.alone and self.count <= self.step:
             self.held = self._weights(slice(0, self.count))
 
     def _weights(self, at: slice) -> Array:
-        L = row_weights(self.kernel, self.Z, at)
-        return L if self.Z is None else scaled(L)  # the largest weight of a known column is 1, its own
+        L = self.kernel.weights_at(self.Z, at)
+        return L if self.Z is None else scaled(L)  # a known column is its own neighbour, so that nothing vanishes
 
     def _parts(self) -> Iterator[tuple[slice, Array]]:
         if self.held is not None:
@@ -182,13 +170,9 @@ class Columns:
         return np.concatenate([effective(L) for _, L in self._parts()])
 
 
-def row_weights(kernel: Kernel, Z: Array | None, at: slice) -> Array:
-    """The weights of the known entities for some new or, if Z is None, some of the known ones, (rows, m)."""
-    if Z is not None:
-        return kernel.weights(Z[at])
-    if kernel.bandwidth == 0:  # an entity is its own neighbour, even if others have the same features
-        return np.eye(at.stop - at.start, len(kernel.points), at.start)
-    return kernel.weights(kernel.points[at])
+def len_of(Z: Any) -> int:
+    """The number of entities, given as one table or as several of them."""
+    return int((Z[0] if isinstance(Z, (tuple, list)) else Z).shape[0])
 
 
 def normalized(K: Array) -> Array:

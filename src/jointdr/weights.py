@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jointdr.arrays import Array
+from jointdr.arrays import Array, is_sparse, scale_rows
 
 VANISHING = float(np.finfo(float).tiny)
 """A point whose weights add up to less than this, about 37 bandwidths from everything, has no neighbours."""
@@ -31,6 +32,16 @@ class Kernel:
     bandwidth: float
     adaptive: int | None = None
 
+    @property
+    def count(self) -> int:
+        """The number of known points."""
+        return int(self.points.shape[0])
+
+    @property
+    def alone(self) -> bool:
+        """Whether known points lend each other nothing."""
+        return self.bandwidth == 0
+
     def at(self, bandwidth: float) -> Kernel:
         """The same with another bandwidth."""
         return replace(self, bandwidth=bandwidth)
@@ -38,6 +49,14 @@ class Kernel:
     def weights(self, Z: Array) -> Array:
         """The weights of the known points for new ones, (m_new, m); O(m m_new r)."""
         return self.of_distances(squared_distances(Z, self.points))
+
+    def weights_at(self, Z: Array | None, at: slice) -> Array:
+        """The weights for some of the new points or, if Z is None, for some of the known ones, (rows, m)."""
+        if Z is not None:
+            return self.weights(Z[at])
+        if self.alone:  # a point is its own neighbour, even if others are at the same place
+            return np.eye(at.stop - at.start, self.count, at.start)
+        return self.weights(self.points[at])
 
     def of_distances(self, D: Array) -> Array:
         """Weights from squared distances, (m_new, m), which are overwritten; infinite ones get no weight."""
@@ -49,6 +68,48 @@ class Kernel:
             h2 = np.where(h2 > 0, h2, VANISHING)  # copies only: they share the weight
         D *= -0.5 / h2
         return np.exp(D, out=D)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Weights that are a mean of those of several kernels, each scaled to sum 1, on several descriptions of the points.
+
+    Attributes
+    ----------
+    kernels : tuple of Kernels
+        Each with its own coordinates of the same points.
+    shares : tuple of floats
+        Non-negative; together 1.
+    """
+
+    kernels: tuple[Kernel, ...]
+    shares: tuple[float, ...]
+
+    @property
+    def count(self) -> int:
+        """The number of known points."""
+        return self.kernels[0].count
+
+    @property
+    def alone(self) -> bool:
+        """Whether known points lend each other nothing."""
+        return all(kernel.alone for kernel in self.kernels)
+
+    def weights_at(self, Z: Sequence[Array] | None, at: slice) -> Array:
+        """The weights for some of the new points, given in the coordinates of each kernel, or of the known ones."""
+        if Z is None and self.alone:
+            return self.kernels[0].weights_at(None, at)
+        mixed: Array = 0.0
+        for t, (kernel, share) in enumerate(zip(self.kernels, self.shares, strict=True)):
+            if share > 0:
+                K = kernel.weights_at(None if Z is None else Z[t], at)
+                total = K.sum(axis=1, keepdims=True)
+                K *= np.divide(share, total, out=np.zeros_like(total), where=total > VANISHING)
+                mixed = mixed + K
+        return mixed
+
+
+AnyKernel = Kernel | Mixture
 
 
 def _nearest(D: Array) -> Array:
@@ -65,14 +126,34 @@ def kth_smallest(D: Array, k: int) -> Array:
 
 
 def squared_distances(Z: Array, points: Array) -> Array:
-    """‖z − z_p‖² of all pairs, (m_new, m). Points should be centred."""
-    D = (-2.0 * Z) @ points.T
-    D += np.einsum("ij,ij->i", Z, Z)[:, None]
-    D += np.einsum("ij,ij->i", points, points)
+    """‖z − z_p‖² of all pairs, (m_new, m); both dense or both sparse. Dense points should be centred."""
+    if is_sparse(points):
+        D = (Z @ points.T).toarray()
+        D *= -2.0
+    else:
+        D = (-2.0 * Z) @ points.T
+    D += _squared_lengths(Z)[:, None]
+    D += _squared_lengths(points)
     return np.maximum(D, 0.0, out=D)
+
+
+def _squared_lengths(Z: Array) -> Array:
+    if is_sparse(Z):
+        return np.asarray(Z.multiply(Z).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", Z, Z)
+
+
+def unit_rows(Z: Array) -> Array:
+    """Every row scaled to length 1; a row of zeros stays."""
+    lengths = np.sqrt(_squared_lengths(Z))
+    return scale_rows(Z, np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0))
 
 
 def spread(Z: Array, weight: Array | None = None) -> float:
     """The root mean square distance between two rows; 1 for rows that are all the same."""
-    total = 2.0 * float(np.average((Z - np.average(Z, axis=0, weights=weight)) ** 2, axis=0, weights=weight).sum())
+    if is_sparse(Z):
+        means = np.asarray(Z.mean(axis=0)).ravel()
+        total = 2.0 * (float(_squared_lengths(Z).mean()) - float(means @ means))
+    else:
+        total = 2.0 * float(np.average((Z - np.average(Z, axis=0, weights=weight)) ** 2, axis=0, weights=weight).sum())
     return float(np.sqrt(total)) if total > 0 else 1.0

@@ -1,0 +1,169 @@
+"""What all models of dyads share: scores for known and new entities, and the best of them for every row."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from jointdr.arrays import Array, is_sparse
+from jointdr.dyads import Dyads
+from jointdr.engines.local import slices
+from jointdr.ranking import Block, top_pairs
+from jointdr.tables import Entities, entities
+
+
+class Recommender(BaseEstimator):
+    """A model of the scores between two kinds of entities.
+
+    A subclass calls `_remember` in `fit` and defines `_scorer`.
+    """
+
+    row_ids_: Array
+    column_ids_: Array
+    view_names_: tuple[str, str]
+    n_features_per_view_: tuple[int, int]
+    _feature_names: tuple[Array | None, Array | None]
+    _known: Array
+
+    @abstractmethod
+    def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], Block]:
+        """A function from some rows to their scores with all columns; None stands for the fitted entities."""
+
+    # ---------------------------------------------------------------- using it
+
+    def predict(self, A_new: Any = None, B_new: Any = None) -> Array:
+        """The scores of all pairs of these entities, (rows, columns).
+
+        Parameters
+        ----------
+        A_new, B_new : tables, optional
+            New entities; by default those that were fitted.
+        """
+        check_is_fitted(self)
+        A, B = (None if X is None else self._checked(k, X).X for k, X in enumerate((A_new, B_new)))
+        n_rows = len(self.row_ids_) if A is None else A.shape[0]
+        n_columns = len(self.column_ids_) if B is None else B.shape[0]
+        scorer = self._scorer(A, B)
+        blocks = [scorer(at).scores for at in slices(n_rows, self._rows_at_once(n_columns))]
+        return blocks[0] if len(blocks) == 1 else np.vstack(blocks)
+
+    def recommend(self, A_new: Any = None, *, k: int = 10, exclude_known: bool = True) -> Any:
+        """The k best columns for every row.
+
+        Parameters
+        ----------
+        A_new : table, optional
+            New row entities; by default those that were fitted.
+        k : int
+        exclude_known : bool
+            Whether pairs that were known in the fit are left out: those that were observed or, if all were, those whose
+            score was not 0. Rows of a DataFrame are recognized by their ids, other new rows have no known pairs.
+
+        Returns
+        -------
+        DataFrame, or structured array where pandas is not installed, with the columns row, column, score and rank (from
+        1), and what else the model says of a score
+
+        Notes
+        -----
+        Scores are computed for a few rows at a time, and the matrix of all scores is never formed.
+        """
+        check_is_fitted(self)
+        if not isinstance(k, Integral) or isinstance(k, bool) or int(k) < 1:
+            raise ValueError(f"k={k!r} must be an integer >= 1.")
+        new = None if A_new is None else self._checked(0, A_new)
+        ids = self.row_ids_ if new is None else new.ids
+        known = None
+        if exclude_known and ids is not None:
+            known = self._known if new is None else self._known_of(ids)
+        if ids is None:
+            ids = np.arange(new.X.shape[0]).astype(str)
+        scorer = self._scorer(None if new is None else new.X, None, count=True)
+        return top_pairs(scorer, ids, self.column_ids_, int(k), known, self._rows_at_once(len(self.column_ids_)))
+
+    def _rows_at_once(self, n_columns: int) -> int:
+        """For how many rows scores are computed at a time; results do not depend on it."""
+        return max(1, 64_000_000 // (24 * n_columns))
+
+    # ---------------------------------------------------------------- what was fitted
+
+    @staticmethod
+    def _dyads(Y: Any, A: Any, B: Any, observed: Any) -> Dyads:
+        """What `fit` was given, as Dyads."""
+        if isinstance(Y, Dyads):
+            if A is not None or B is not None or observed is not None:
+                raise TypeError("fit takes either a Dyads alone, or scores and two tables: fit(Y, A, B).")
+            return Y
+        if A is None or B is None:
+            raise TypeError("fit needs the features of both kinds of entities, fit(Y, A, B), or a Dyads.")
+        return Dyads(Y, A, B, observed)
+
+    def _remember(self, dyads: Dyads) -> None:
+        self.view_names_, self.n_features_per_view_ = dyads.names, dyads.n_features
+        self.row_ids_, self.column_ids_ = dyads.row_ids, dyads.column_ids
+        self._feature_names = dyads.feature_names
+        self._known = _pattern(dyads.Y, dyads.is_complete)
+
+    def _checked(self, k: int, X: Any) -> Entities:
+        """A table of new entities that agrees with what was fitted."""
+        name, n = self.view_names_[k], self.n_features_per_view_[k]
+        new = entities(X, name)
+        if new.X.shape[1] != n:
+            raise ValueError(
+                f"{type(self).__name__} was fitted with {n} features of {name!r}, but got {new.X.shape[1]}."
+            )
+        fitted = self._feature_names[k]
+        if new.feature_names is not None and fitted is not None and not np.array_equal(new.feature_names, fitted):
+            raise ValueError(f"{name!r} has other feature names, or in another order, than the table fitted.")
+        return new
+
+    def _known_of(self, ids: Array) -> Array:
+        """The known pairs of rows with these ids; none for an id that was not fitted."""
+        where = {name: i for i, name in enumerate(self.row_ids_.tolist())}
+        at = np.array([where.get(name, -1) for name in ids.tolist()])
+        chosen = sparse.csr_array(
+            (np.ones(np.count_nonzero(at >= 0)), (np.flatnonzero(at >= 0), at[at >= 0])), shape=(len(at), len(where))
+        )
+        return sparse.csr_array(chosen @ self._known)
+
+    # ---------------------------------------------------------------- for files
+
+    def _described(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """What `_remember` took down, as a part of a header and arrays."""
+        arrays = {
+            "row_ids": self.row_ids_,
+            "column_ids": self.column_ids_,
+            "known.indices": self._known.indices,
+            "known.indptr": self._known.indptr,
+        }
+        for k, names in enumerate(self._feature_names):
+            if names is not None:
+                arrays[f"features.{k}"] = np.asarray(names, dtype=str)
+        return {"names": list(self.view_names_), "n_features": list(self.n_features_per_view_)}, arrays
+
+    def _recall(self, header: dict[str, Any], arrays: dict[str, Array]) -> None:
+        """The inverse of `_described`."""
+        self.row_ids_, self.column_ids_ = arrays["row_ids"], arrays["column_ids"]
+        self.view_names_ = (header["names"][0], header["names"][1])
+        self.n_features_per_view_ = (header["n_features"][0], header["n_features"][1])
+        names = [arrays.get(f"features.{k}") for k in (0, 1)]
+        names = [None if n is None else n.astype(object) for n in names]
+        self._feature_names = (names[0], names[1])
+        pattern = (np.ones(len(arrays["known.indices"])), arrays["known.indices"], arrays["known.indptr"])
+        self._known = sparse.csr_array(pattern, shape=(len(self.row_ids_), len(self.column_ids_)))
+
+
+def _pattern(Y: Array, complete: bool) -> Array:
+    """1 for every known pair: one that was observed or, if all were, whose score is not 0; a CSR array."""
+    known = sparse.csr_array(Y)
+    if complete and is_sparse(Y):
+        known = known.copy()
+        known.eliminate_zeros()
+    return sparse.csr_array((np.ones(known.nnz), known.indices, known.indptr), shape=known.shape)
