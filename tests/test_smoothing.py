@@ -9,7 +9,8 @@ from scipy import sparse
 from jointdr import Dyads, KernelRegression
 from jointdr.bandwidths import expected_recall
 from jointdr.metrics import recall_at_k
-from jointdr.weights import Kernel
+from jointdr.smoothing import GridRegression
+from jointdr.weights import Kernel, Mixture
 
 
 @pytest.fixture
@@ -182,6 +183,29 @@ def test_adaptive_is_invariant_to_units(rng, tables, new):
     Y, A, B = dyads.Y, dyads.A, dyads.B
     other = KernelRegression(0.7, adaptive=3).fit(Dyads(Y, 50 * A, B)).predict((50 * new[0], new[1]))
     np.testing.assert_allclose(one, other, rtol=1e-8)
+
+
+@pytest.mark.parametrize("q", [1, 2, 3, 5, 8, 13, 2.5])
+def test_cosine_weights(rng, q):
+    points, z = (Z / np.linalg.norm(Z, axis=1, keepdims=True) for Z in rng.standard_normal((2, 9, 3)))
+    K = Kernel(points, q**-0.5, cosine=True).weights(z)
+    np.testing.assert_allclose(K, np.maximum(z @ points.T, 0) ** q, atol=1e-12)
+    sparse_K = Kernel(sparse.csr_array(points), q**-0.5, cosine=True).weights(sparse.csr_array(z))
+    np.testing.assert_allclose(sparse_K, K, atol=1e-12)
+
+
+def test_a_mixture_is_a_mean_of_averages(rng):
+    """Scores of a mixture of row kernels are the mean of the scores of each, where columns are by themselves."""
+    Y, P, Q = rng.standard_normal((12, 5)), rng.standard_normal((12, 2)), rng.standard_normal((12, 3))
+    columns = Kernel(np.zeros((5, 1)), 0.0)
+    new = rng.standard_normal((4, 2)), rng.standard_normal((4, 3))
+    both = GridRegression(Y, True, (Mixture((Kernel(P, 0.5), Kernel(Q, 2.0)), (0.3, 0.7)), columns))
+    S = [
+        GridRegression(Y, True, (Kernel(*k), columns)).scorer(z, None, 1e6)(slice(0, 4)).scores
+        for k, z in zip(((P, 0.5), (Q, 2.0)), new, strict=True)
+    ]
+    mixed = both.scorer(new, None, 1e6)(slice(0, 4)).scores
+    np.testing.assert_allclose(mixed, 0.3 * S[0] + 0.7 * S[1])
 
 
 def test_nearest_neighbours_are_shared():

@@ -1,5 +1,6 @@
 """jointdr: linear embeddings for two kinds of things, learned jointly from the response that links them."""
 
+from jointdr.association import AssociationModel
 from jointdr.dyads import Dyads
 from jointdr.estimators import JDR
 from jointdr.family import OLS, PCA
@@ -23,6 +24,7 @@ __all__ = [
     "SAVE",
     "SIR",
     "SOLS",
+    "AssociationModel",
     "Dyads",
     "JDRRegressor",
     "KernelRegression",

@@ -11,10 +11,13 @@ import numpy as np
 from jointdr.arrays import Array, is_sparse
 from jointdr.engines.local import slices
 from jointdr.smoothing import Columns, GridRegression, dense
-from jointdr.weights import Kernel, spread, squared_distances
+from jointdr.weights import AnyKernel, Kernel, Mixture, spread, squared_distances
 
 MULTIPLES = np.geomspace(0.03, 1.0, 16)
-"""Bandwidths that are tried, as multiples of the root mean square distance; of a median neighbour's if adaptive."""
+"""Bandwidths that are tried, as multiples of the root mean square distance; three times as many if adaptive."""
+
+POWERS = np.array([1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64])
+"""1/h² of the bandwidths that are tried for weights of angles: small integers, whose powers are fast."""
 
 ROWS = 400
 """Row entities that are left out, at most."""
@@ -56,7 +59,7 @@ class LeftOut:
             D[np.arange(len(at)), at] = np.inf
             yield at, D, self.grid.Y[at]
 
-    def gains(self, bandwidths: Sequence[float], columns: Kernel) -> Array:
+    def gains(self, bandwidths: Sequence[float], columns: AnyKernel) -> Array:
         """How well each row bandwidth predicts, with this column kernel: higher is better, (len(bandwidths),)."""
         total, count = np.zeros(len(bandwidths)), 0.0
         held = Columns(columns, None, self.max_bytes / 2)
@@ -72,7 +75,12 @@ class LeftOut:
 
 
 def chosen(
-    Y: Array, complete: bool, kernels: tuple[Kernel, Kernel], max_bytes: float, rng: np.random.RandomState
+    Y: Array,
+    complete: bool,
+    kernels: tuple[Kernel, Kernel],
+    max_bytes: float,
+    rng: np.random.RandomState,
+    own: float = 0.0,
 ) -> tuple[float, float]:
     """Bandwidths of both sides with which left-out rows are predicted best.
 
@@ -85,6 +93,8 @@ def chosen(
     max_bytes : float
     rng : RandomState
         Which rows are left out, if there are more than 400.
+    own : float
+        The share of its weight that a known column keeps for itself, see `Mixture`.
 
     Notes
     -----
@@ -103,15 +113,19 @@ def chosen(
     grid = GridRegression(Y, complete, kernels)
     left_out = LeftOut(grid, a, at, "recall" if recall else "squared error", top_of(m_B), max_bytes)
     rows, columns = multiples(a), [0.0, *multiples(b)[::2]]
-    i = int(np.argmax(left_out.gains(rows, b.at(0.0))))
-    h_b = columns[int(np.argmax([left_out.gains(rows[[i]], b.at(h))[0] for h in columns]))]
-    if h_b > 0:
-        i = int(np.argmax(left_out.gains(rows, b.at(h_b))))
+    mixed = [Mixture((b.at(h),), (1.0,), own) for h in columns]
+    i = int(np.argmax(left_out.gains(rows, mixed[0])))
+    j = int(np.argmax([left_out.gains(rows[[i]], kernel)[0] for kernel in mixed]))
+    if j > 0:
+        i = int(np.argmax(left_out.gains(rows, mixed[j])))
+    h_b = columns[j]
     return float(rows[i]), float(h_b)
 
 
 def multiples(kernel: Kernel) -> Array:
     """The bandwidths that are tried for one side."""
+    if kernel.cosine:
+        return POWERS**-0.5
     return MULTIPLES * (spread(kernel.points) if kernel.adaptive is None else 3.0)
 
 

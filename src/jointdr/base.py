@@ -30,6 +30,17 @@ KEEP_MOMENTS_BYTES = 100_000_000
 """`fit` keeps ``moments_`` while they are smaller than this."""
 
 
+def exponent_of(scale: Any) -> float:
+    """The power of Σ that coordinates are scaled by."""
+    if scale is None:
+        return 0.0
+    if isinstance(scale, str) and scale == "sqrt":
+        return 0.5
+    if isinstance(scale, Real) and not isinstance(scale, bool) and np.isfinite(float(scale)):
+        return float(scale)
+    raise ValueError(f"scale={scale!r} is not understood; give None, 'sqrt' or the exponent of Σ as a number.")
+
+
 class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """A linear embedding per view, found from moments.
 
@@ -278,16 +289,14 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         -------
         (m, r) array, as `transform` gives it for that view
         """
-        embedding = self._solved()
+        self._solved()
         names = self.view_names_
         if isinstance(view, bool) or view not in (*range(len(names)), *names):
             raise ValueError(f"view={view!r} must be a number from 0 to {len(names) - 1} or one of {names}.")
         k = names.index(view) if isinstance(view, str) else int(view)
         table = Views(**{names[k]: X})
         self._require_features(k, table.n_features[0], table.feature_names[0])
-        U, exponent = embedding.bases[k], self._exponent()
-        with np.errstate(all="ignore"):
-            Z = projected(table.arrays[0], embedding.means[k], U * embedding.spectra[k] ** exponent if exponent else U)
+        Z = self._scaled_view(k, table.arrays[0], self._exponent())
         if not np.isfinite(to_numpy(namespace(Z).sum(Z))):
             raise_if_not_finite(table)
         return self._contained([Z], [self._names_out()[k]], [table.index])[0]
@@ -435,14 +444,15 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             raise_if_not_finite(views)
         return parts, (X.row_ids, X.column_ids) if isinstance(X, Dyads) else views.index
 
+    def _scaled_view(self, k: int, X: Array, exponent: float) -> Array:
+        """Uᵀ(a − µ) times Σ^exponent, for the checked rows of one view."""
+        embedding = self._solved()
+        U, s = embedding.bases[k], embedding.spectra[k]
+        with np.errstate(all="ignore"):
+            return projected(X, embedding.means[k], U * s**exponent if exponent else U)
+
     def _exponent(self) -> float:
-        if self.scale is None:
-            return 0.0
-        if self.scale == "sqrt":
-            return 0.5
-        if isinstance(self.scale, Real) and not isinstance(self.scale, bool) and np.isfinite(float(self.scale)):
-            return float(self.scale)
-        raise ValueError(f"scale={self.scale!r} is not understood; give None, 'sqrt' or the exponent of Σ as a number.")
+        return exponent_of(self.scale)
 
     def _names_out(self) -> list[Array]:
         method = type(self).__name__.lower()

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from jointdr.arrays import Array
+from jointdr.arrays import Array, is_sparse
 from jointdr.embedding import Embedding
 from jointdr.links import Basis, Link
 from jointdr.moments import Moments
@@ -26,6 +27,16 @@ PER_VIEW_OF_EMBEDDING = ("bases", "spectra", "means", "support", "probes")
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted `ViewsTransformer`."""
+    write(path, type(model).__name__, *described(model))
+
+
+def load(cls: Any, path: str | os.PathLike[str]) -> Any:
+    """Read a model of this class that `save` wrote."""
+    return restored(cls, *read(path, cls.__name__))
+
+
+def described(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
+    """A fitted `ViewsTransformer` as a JSON-able header and plain arrays."""
     if model.response_.function is not None:
         raise TypeError(
             "A model whose response= is a function of your own cannot be saved, because loading must not run code: "
@@ -34,7 +45,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     embedding = model._solved()
     fitted = {k: v for k, v in vars(model).items() if k.endswith("_") and not k.startswith("_")}
     header: dict[str, Any] = {
-        "params": {name: _to_json(value) for name, value in model.get_params(deep=False).items()},
+        "params": {name: to_json(value) for name, value in model.get_params(deep=False).items()},
         "names": list(model.view_names_),
         "centred": embedding.centred,
         "response": model.response_.kind,
@@ -59,13 +70,12 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         described, held = flattened(part, f"moments{i}")
         header["moments"].append(described)
         arrays |= held
-    write(path, type(model).__name__, header, arrays)
+    return header, arrays
 
 
-def load(cls: Any, path: str | os.PathLike[str]) -> Any:
-    """Read a model of this class that `save` wrote."""
-    header, arrays = read(path, cls.__name__)
-    model = cls(**{name: _from_json(value) for name, value in header["params"].items()})
+def restored(cls: Any, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Any:
+    """The model of this class that `described` took apart."""
+    model = cls(**{name: from_json(value) for name, value in header["params"].items()})
     for name, value in header["numbers"].items():
         setattr(model, name, value)
     n_views = len(header["names"])
@@ -182,6 +192,23 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
     return header, arrays
 
 
+def packed(name: str, X: Array) -> dict[str, Array]:
+    """A dense or sparse matrix as plain arrays whose names begin with `name`."""
+    if not is_sparse(X):
+        return {name: np.asarray(X)}
+    X = sparse.csr_array(X)
+    parts = {part: getattr(X, part) for part in ("data", "indices", "indptr")}
+    return {**{f"{name}.{part}": value for part, value in parts.items()}, f"{name}.shape": np.array(X.shape)}
+
+
+def unpacked(name: str, arrays: Mapping[str, Array]) -> Array:
+    """The matrix that `packed` took apart."""
+    if name in arrays:
+        return arrays[name]
+    parts = tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
+    return sparse.csr_array(parts, shape=tuple(arrays[f"{name}.shape"].tolist()))
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
@@ -249,14 +276,14 @@ _PER_VIEW = ("centers", "sums", "scatters", "y_scatters")
 _PER_PAIR = ("cross_scatters", "thirds")
 
 
-def _to_json(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """A parameter as JSON; slices and dictionaries (of ``views=``) are tagged."""
     if isinstance(value, slice):
-        return {"slice": [_to_json(end) for end in (value.start, value.stop, value.step)]}
+        return {"slice": [to_json(end) for end in (value.start, value.stop, value.step)]}
     if isinstance(value, dict):
-        return {"dict": [[key, _to_json(v)] for key, v in value.items()]}
+        return {"dict": [[key, to_json(v)] for key, v in value.items()]}
     if isinstance(value, Iterable) and not isinstance(value, str):
-        return [_to_json(v) for v in value]
+        return [to_json(v) for v in value]
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -266,9 +293,10 @@ def _to_json(value: Any) -> Any:
     raise TypeError(f"A parameter of type {type(value).__name__} cannot be saved.")
 
 
-def _from_json(value: Any) -> Any:
+def from_json(value: Any) -> Any:
+    """The parameter that `to_json` wrote."""
     if isinstance(value, dict):
         if "slice" in value:
             return slice(*value["slice"])
-        return {key: _from_json(v) for key, v in value["dict"]}
-    return [_from_json(v) for v in value] if isinstance(value, list) else value
+        return {key: from_json(v) for key, v in value["dict"]}
+    return [from_json(v) for v in value] if isinstance(value, list) else value

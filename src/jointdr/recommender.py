@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from numbers import Integral
 from typing import Any
 
@@ -51,7 +51,7 @@ class Recommender(BaseEstimator):
         n_rows = len(self.row_ids_) if A is None else A.shape[0]
         n_columns = len(self.column_ids_) if B is None else B.shape[0]
         scorer = self._scorer(A, B)
-        blocks = [scorer(at).scores for at in slices(n_rows, self._rows_at_once(n_columns))]
+        blocks = [scorer(at).scores for at in self._row_blocks(n_rows, n_columns)]
         return blocks[0] if len(blocks) == 1 else np.vstack(blocks)
 
     def recommend(self, A_new: Any = None, *, k: int = 10, exclude_known: bool = True) -> Any:
@@ -87,6 +87,9 @@ class Recommender(BaseEstimator):
             ids = np.arange(new.X.shape[0]).astype(str)
         scorer = self._scorer(None if new is None else new.X, None, count=True)
         return top_pairs(scorer, ids, self.column_ids_, int(k), known, self._rows_at_once(len(self.column_ids_)))
+
+    def _row_blocks(self, n_rows: int, n_columns: int) -> Iterator[slice]:
+        return slices(n_rows, self._rows_at_once(n_columns))
 
     def _rows_at_once(self, n_columns: int) -> int:
         """For how many rows scores are computed at a time; results do not depend on it."""

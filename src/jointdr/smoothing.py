@@ -81,26 +81,58 @@ class GridRegression:
         return max(1, int(max_bytes / per_row))
 
     def smoothed(self, K: Array, columns: Columns, count: bool = False) -> tuple[Array, Array | None]:
-        """Scores and effective neighbours of rows whose kernel weights are given, (rows, m_A)."""
-        return self._complete(K, columns, count) if self.complete else self._observed(K, columns, count)
+        """Scores and effective neighbours of rows whose kernel weights are given, (rows, m_A), and overwritten."""
+        neighbors = None
+        if count and self.complete:
+            neighbors = np.outer(effective(K), columns.effective)
+        elif count:
+            squares = columns.sums(np.asarray(scaled(K) ** 2 @ self.pattern), squared=True)
+        sums = self.row_sums(K if self.complete else scaled(K))
+        scores, total = self.averaged(sums, columns)
+        if count and not self.complete:
+            neighbors = np.divide(total**2, squares, out=np.zeros_like(total), where=squares > VANISHING)
+        return scores, neighbors
 
-    def _complete(self, K: Array, columns: Columns, count: bool) -> tuple[Array, Array | None]:
-        neighbors = np.outer(effective(K), columns.effective) if count else None
-        return columns.averages(np.asarray(normalized(K) @ self.Y)), neighbors
+    def row_sums(self, K: Array) -> tuple[Array, ...]:
+        """Scores added up over rows with the weights K, (rows, m_B), and the weights themselves unless all pairs count.
 
-    def _observed(self, K: Array, columns: Columns, count: bool) -> tuple[Array, Array | None]:
-        K = scaled(K)
-        scores = columns.sums(np.asarray(K @ self.Y))
-        total = columns.sums(np.asarray(K @ self.pattern))
+        On a complete grid they are averages, and K is overwritten. O(rows · |Y|).
+        """
+        if self.complete:
+            return (np.asarray(normalized(K) @ self.Y),)
+        return np.asarray(K @ self.Y), np.asarray(K @ self.pattern)
+
+    def averaged(self, sums: tuple[Array, ...], columns: Columns) -> tuple[Array, Array]:
+        """The scores that follow from the sums over rows, (rows, columns), and the total weights (on a grid, empty)."""
+        if self.complete:
+            return columns.averages(sums[0]), np.empty(0)
+        scores, total = (columns.sums(part) for part in sums)
+        return self.ratios(scores, total, columns), total
+
+    def ratios(self, scores: Array, total: Array, columns: Columns) -> Array:
+        """Sums of scores divided by the total weights; the mean of the column where there are none."""
         found = total > VANISHING
         np.divide(scores, total, out=scores, where=found)
-        lonely = ~found
-        if lonely.any():
-            scores[lonely] = np.broadcast_to(self._column_means(columns), scores.shape)[lonely]
-        if not count:
-            return scores, None
-        squares = columns.sums(np.asarray(K**2 @ self.pattern), squared=True)
-        return scores, np.divide(total**2, squares, out=np.zeros_like(total), where=squares > VANISHING)
+        if not found.all():
+            scores[~found] = np.broadcast_to(self._column_means(columns), scores.shape)[~found]
+        return scores
+
+    def pair_weights(self, K: Array, L: Array) -> Array:
+        """What each known score counts in the prediction of one pair: (m_A, m_B), or CSR if not complete.
+
+        Parameters
+        ----------
+        K, L : (m_A,) and (m_B,) arrays
+            The kernel weights of the known rows for its row, and of the known columns for its column.
+        """
+        if self.complete:
+            return np.outer(normalized(K[None].copy())[0], normalized(L[None].copy())[0])
+        i, j = np.repeat(np.arange(self.Y.shape[0]), np.diff(self.Y.indptr)), self.Y.indices
+        K, L = scaled(K[None])[0], scaled(L[None])[0]
+        for w in (K[i] * L[j], L[j], np.ones(len(i))):  # the pair, its column, all pairs: whatever has neighbours
+            if (total := w.sum()) > VANISHING:
+                return sparse.csr_array((w / total, self.Y.indices, self.Y.indptr), shape=self.Y.shape)
+        raise ValueError("There is no known pair.")
 
     def _column_means(self, columns: Columns) -> Array:
         """The mean known score of each column, smoothed as the columns are; that of all pairs where it has none."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,22 +16,31 @@ VANISHING = float(np.finfo(float).tiny)
 
 @dataclass(frozen=True)
 class Kernel:
-    """Gaussian weights exp(−‖z − z_p‖²/2h²) of known points z_p.
+    """Weights of known points z_p for a point z.
+
+    Gaussian, exp(−‖z − z_p‖²/2h²); or of the angle φ between z and z_p, (cos φ)^(1/h²) below 90° and 0 beyond. Small
+    angles between points of length 1 get about exp(−φ²/2h²) in both ways, but only the second comes to an end.
 
     Attributes
     ----------
     points : (m, r) array
-        Centred: distances lose digits far from 0.
+        For Gaussian weights centred, because distances lose digits far from 0; for cosines of length 1, and so is z.
     bandwidth : float
         h. With 0 a known point has weight on itself only, and a new one on the nearest known point: the limit of small
         bandwidths, in which points lend each other nothing.
     adaptive : int, optional
         h is then `bandwidth` times the distance of z to the nearest known point but `adaptive` − 1.
+    cosine : bool
+        Whether weights are of angles.
+    memo : dict, optional
+        Where squared distances are kept for other bandwidths. Only for points that stay what they are.
     """
 
     points: Array
     bandwidth: float
     adaptive: int | None = None
+    cosine: bool = False
+    memo: dict[Any, Array] | None = field(default=None, compare=False, repr=False)
 
     @property
     def count(self) -> int:
@@ -52,16 +62,24 @@ class Kernel:
 
     def weights_at(self, Z: Array | None, at: slice) -> Array:
         """The weights for some of the new points or, if Z is None, for some of the known ones, (rows, m)."""
-        if Z is not None:
-            return self.weights(Z[at])
-        if self.alone:  # a point is its own neighbour, even if others are at the same place
+        if Z is None and self.alone:  # a point is its own neighbour, even if others are at the same place
             return np.eye(at.stop - at.start, self.count, at.start)
-        return self.weights(self.points[at])
+        rows = self.points if Z is None else Z
+        if self.memo is None:
+            return self.weights(rows[at])
+        key = (id(rows), at.start, at.stop)
+        if key not in self.memo:
+            self.memo[key] = squared_distances(rows[at], self.points)
+        return self.of_distances(self.memo[key].copy())
 
     def of_distances(self, D: Array) -> Array:
         """Weights from squared distances, (m_new, m), which are overwritten; infinite ones get no weight."""
         if self.bandwidth == 0:
             return _nearest(D)
+        if self.cosine:
+            D *= -0.5
+            D += 1.0
+            return power(np.maximum(D, 0.0, out=D), self.bandwidth**-2)
         h2: Array | float = self.bandwidth**2
         if self.adaptive is not None:
             h2 = h2 * kth_smallest(D, self.adaptive)[:, None]
@@ -80,10 +98,13 @@ class Mixture:
         Each with its own coordinates of the same points.
     shares : tuple of floats
         Non-negative; together 1.
+    own : float
+        The share of its weight that a known point keeps for itself, before the kernels.
     """
 
     kernels: tuple[Kernel, ...]
     shares: tuple[float, ...]
+    own: float = 0.0
 
     @property
     def count(self) -> int:
@@ -93,19 +114,20 @@ class Mixture:
     @property
     def alone(self) -> bool:
         """Whether known points lend each other nothing."""
-        return all(kernel.alone for kernel in self.kernels)
+        return self.own == 1 or all(kernel.alone for kernel in self.kernels)
 
     def weights_at(self, Z: Sequence[Array] | None, at: slice) -> Array:
         """The weights for some of the new points, given in the coordinates of each kernel, or of the known ones."""
-        if Z is None and self.alone:
-            return self.kernels[0].weights_at(None, at)
-        mixed: Array = 0.0
+        mixed = np.zeros((at.stop - at.start, self.count))
+        lent = 1.0 if Z is not None else 1.0 - self.own
         for t, (kernel, share) in enumerate(zip(self.kernels, self.shares, strict=True)):
-            if share > 0:
+            if share * lent > 0:
                 K = kernel.weights_at(None if Z is None else Z[t], at)
                 total = K.sum(axis=1, keepdims=True)
-                K *= np.divide(share, total, out=np.zeros_like(total), where=total > VANISHING)
-                mixed = mixed + K
+                K *= np.divide(share * lent, total, out=np.zeros_like(total), where=total > VANISHING)
+                mixed += K
+        if Z is None and self.own > 0:
+            mixed[np.arange(len(mixed)), np.arange(at.start, at.stop)] += self.own
         return mixed
 
 
@@ -117,6 +139,20 @@ def _nearest(D: Array) -> Array:
     least = D.min(axis=1, keepdims=True)
     K = (least == D) & np.isfinite(least)
     return K / np.maximum(K.sum(axis=1, keepdims=True), 1)
+
+
+def power(K: Array, q: float) -> Array:
+    """K^q entry by entry; by products, which are many times faster, if q is a small integer. K is overwritten."""
+    whole = round(q)
+    if not 1 <= whole <= 64 or abs(q - whole) > 1e-9 * whole:
+        return np.power(K, q, out=K)
+    result = None
+    while whole > 1:
+        if whole % 2:
+            result = K.copy() if result is None else np.multiply(result, K, out=result)
+        K *= K
+        whole //= 2
+    return K if result is None else np.multiply(result, K, out=result)
 
 
 def kth_smallest(D: Array, k: int) -> Array:

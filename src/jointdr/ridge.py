@@ -1,0 +1,192 @@
+"""Ridge regression on a grid of pairs: y ≈ ȳ + φ(a)ᵀ M φ(b), with linear or kernel features φ.
+
+    min over M of Σ (y_ij − ȳ − φ_iᵀ M ψ_j)² + λ‖M‖²
+
+over the observed pairs. In the coordinates that make Σ φφᵀ = diag(s) and Σ ψψᵀ = diag(t), the solution on a complete
+grid is M = Φᵀ(Y − ȳ)Ψ / (s tᵀ + λ), entry by entry. Otherwise that is what preconditions conjugate gradients. With
+kernel features it is Kronecker kernel ridge regression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from jointdr.arrays import Array, dense_product, is_sparse
+from jointdr.completion import Pairs
+from jointdr.ranking import Block
+from jointdr.weights import Kernel
+
+ITERATIONS = 200
+"""Of conjugate gradients, at most."""
+
+REDUCTION = 1e-10
+"""They end when the squared gradient, in the preconditioner's norm, has fallen to this fraction."""
+
+LANDMARKS = 2000
+"""Entities whose kernels are features, at most; of more entities a random choice is taken (Nyström's method)."""
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Features φ of entities, turned so that Σ φφᵀ over the known ones is diagonal.
+
+    Attributes
+    ----------
+    kernel : Kernel or None
+        Features are the weights of its points; None for the coordinates themselves and a constant.
+    rotation : (p, q) array
+        From the features to φ.
+    known : (m, q) array
+        φ of the known entities.
+    values : (q,) array
+        The diagonal.
+    constant : float
+        The last feature of linear ones, so that the scores may also depend on one side alone; as large as the others.
+    """
+
+    kernel: Kernel | None
+    rotation: Array
+    known: Array
+    values: Array
+    constant: float = 0.0
+
+    @staticmethod
+    def linear(Z: Array) -> Coordinates:
+        """The coordinates themselves; O(m r²)."""
+        Z = Z.toarray() if is_sparse(Z) else Z
+        constant = float(np.sqrt(np.mean(Z**2))) or 1.0
+        X = _with_constant(Z, constant)
+        rotation, values = _diagonal(X)
+        return Coordinates(None, rotation, X @ rotation, values, constant)
+
+    @staticmethod
+    def of_kernel(kernel: Kernel, rng: np.random.RandomState) -> Coordinates:
+        """Features whose inner products are the kernel; O(p³ + m p²) for p landmarks, all entities if they are few."""
+        if kernel.count <= LANDMARKS:
+            values, Q = np.linalg.eigh(kernel.weights(kernel.points))
+            kept = values > 1e-10 * values[-1]
+            root = np.sqrt(values[kept])
+            return Coordinates(kernel, Q[:, kept] / root, Q[:, kept] * root, values[kept])
+        at = np.sort(rng.choice(kernel.count, LANDMARKS, replace=False))
+        landmarks = Kernel(kernel.points[at], kernel.bandwidth, None, kernel.cosine)
+        values, Q = np.linalg.eigh(landmarks.weights(landmarks.points))
+        kept = values > 1e-10 * values[-1]
+        roots = Q[:, kept] / np.sqrt(values[kept])
+        X = landmarks.weights(kernel.points) @ roots
+        rotation, values = _diagonal(X)
+        return Coordinates(landmarks, roots @ rotation, X @ rotation, values)
+
+    def __call__(self, Z: Array | None, at: slice) -> Array:
+        """φ of some new entities or, if Z is None, of some of the known ones."""
+        if Z is None:
+            return self.known[at]
+        if self.kernel is not None:
+            return self.kernel.weights(Z[at]) @ self.rotation
+        return _with_constant(Z[at].toarray() if is_sparse(Z) else Z[at], self.constant) @ self.rotation
+
+
+def _with_constant(Z: Array, constant: float) -> Array:
+    return np.hstack([Z, np.full((len(Z), 1), constant)])
+
+
+def _diagonal(X: Array) -> tuple[Array, Array]:
+    """The rotation that makes XᵀX diagonal, without directions that X does not have, and the diagonal."""
+    values, P = np.linalg.eigh(X.T @ X)
+    kept = values > 1e-12 * values[-1]
+    return P[:, kept], values[kept]
+
+
+@dataclass(frozen=True)
+class GridRidge:
+    """A fitted ridge regression.
+
+    Attributes
+    ----------
+    Y : (m_A, m_B) array, or CSR array
+    complete : bool
+    coordinates : two Coordinates
+    penalty : float
+        λ.
+    core : (q_1, q_2) array
+        M.
+    mean : float
+        ȳ, of the known scores.
+    """
+
+    Y: Array
+    complete: bool
+    coordinates: tuple[Coordinates, Coordinates]
+    penalty: float
+    core: Array
+    mean: float
+
+    @staticmethod
+    def fit(Y: Array, complete: bool, coordinates: tuple[Coordinates, Coordinates], alpha: float) -> GridRidge:
+        """Fit with λ = `alpha` times the mean curvature of the squared errors, per entry of M."""
+        a, b = coordinates
+        share = 1.0 if complete else Y.nnz / (Y.shape[0] * Y.shape[1])
+        curvature = share * np.outer(a.values, b.values)
+        penalty = alpha * float(curvature.mean())
+        mean = float(Y.sum()) / (Y.shape[0] * Y.shape[1] * share)
+        if complete:
+            pairs = None
+            right = a.known.T @ dense_product(Y, b.known) - mean * np.outer(a.known.sum(axis=0), b.known.sum(axis=0))
+        else:
+            pairs = Pairs(Y, a.known, b.known)
+            right = pairs.gathered(0, pairs.y - mean, b.known)
+        core = _solved(right, curvature + penalty, pairs, penalty)
+        return GridRidge(Y, complete, coordinates, penalty, core, mean)
+
+    def scorer(self, Z_a: Any, Z_b: Any, max_bytes: float, count: bool = False) -> Callable[[slice], Block]:
+        """A function that predicts the scores of some rows with all columns, as `GridRegression.scorer`."""
+        a, b = self.coordinates
+        others = self.core @ b(Z_b, slice(None)).T
+        return lambda at: Block(a(Z_a, at) @ others + self.mean)
+
+    def pair_weights(self, phi: Array, psi: Array) -> Array:
+        """What each known score is multiplied by in the prediction of one pair: (m_A, m_B), or CSR if not complete.
+
+        Parameters
+        ----------
+        phi, psi : (q_1,) and (q_2,) arrays
+            φ of the row and of the column.
+        """
+        a, b = self.coordinates
+        share = 1.0 if self.complete else self.Y.nnz / (self.Y.shape[0] * self.Y.shape[1])
+        hessian = share * np.outer(a.values, b.values) + self.penalty
+        pairs = None if self.complete else Pairs(self.Y, a.known, b.known)
+        M = _solved(np.outer(phi, psi), hessian, pairs, self.penalty)
+        if pairs is None:
+            W = a.known @ M @ b.known.T
+            return W + (1 - W.sum()) / W.size  # the rest is ȳ's, and so that of every pair
+        weights = pairs.products(a.known @ M, b.known)
+        weights += (1 - weights.sum()) / len(weights)
+        return sparse.csr_array((weights, self.Y.indices, self.Y.indptr), shape=self.Y.shape)
+
+
+def _solved(right: Array, hessian: Array, pairs: Pairs | None, penalty: float) -> Array:
+    """M with Φᵀ(W ∘ (Φ M Ψᵀ))Ψ + λM = right; `hessian` is the diagonal of it if all pairs count the same."""
+    if pairs is None:
+        return right / hessian
+    M, residual = np.zeros_like(right), right.copy()
+    direction, before, first = np.zeros_like(right), np.inf, 0.0
+    for iteration in range(ITERATIONS):
+        d = residual / hessian
+        now = float(np.sum(residual * d))
+        if iteration == 0:
+            first = now
+        if not now > (REDUCTION if iteration else 0.0) * first:
+            break
+        direction = d + (now / before) * direction
+        before = now
+        change = pairs.gathered(0, pairs.products(pairs.embedded(0, direction), pairs.tables[1]), pairs.tables[1])
+        change += penalty * direction
+        length = now / float(np.sum(direction * change))
+        M += length * direction
+        residual -= length * change
+    return M

@@ -1,0 +1,274 @@
+"""Choosing the settings of a model of dyads on held-out rows, columns or pairs.
+
+One fit of the embedding on each split serves all numbers of directions, because the directions of a smaller number are
+the first of a larger one; distances serve all bandwidths, and sums over rows all bandwidths of columns.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from jointdr.arrays import Array
+from jointdr.association import AssociationModel
+from jointdr.bandwidths import expected_recall, is_zero_filled
+from jointdr.base import ViewsTransformer
+from jointdr.dyads import Dyads
+from jointdr.progress import Progress
+from jointdr.ranking import table
+from jointdr.recommender import Recommender
+from jointdr.smoothing import Columns, GridRegression, dense
+from jointdr.splits import By, Split, splits
+
+RECALL_AT = (10, 30, 100)
+"""Links are judged by the mean of the recalls at these numbers of retrieved entities."""
+
+Setting = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What was tried, and what was best.
+
+    Attributes
+    ----------
+    table : DataFrame, or structured array where pandas is not installed
+        One row for each setting: its parameters, the mean of the criterion over the splits, and its standard deviation.
+    best_params : dict
+        Parameters of the model, for ``set_params``.
+    best_score : float
+    criterion : {"recall", "negative rmse"}
+        Higher is better.
+    """
+
+    table: Any
+    best_params: Setting
+    best_score: float
+    criterion: str
+
+    def __repr__(self) -> str:
+        return f"Tuning({len(self.table)} settings, {self.criterion} {self.best_score:.4g} at {self.best_params})"
+
+
+def tuned(
+    model: Recommender,
+    dyads: Dyads,
+    grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
+    *,
+    by: By = "rows",
+    n_splits: int = 1,
+    test_size: float = 0.1,
+    random_state: Any = None,
+    progress: bool | None = None,
+) -> Tuning:
+    """Try the settings of a grid on held-out parts of dyads; the model itself is not changed.
+
+    Parameters
+    ----------
+    model : AssociationModel, or another Recommender
+        Any other is fitted again for every setting.
+    dyads : Dyads
+    grid : mapping of parameter names to values, or a sequence of them
+        All combinations are tried. Of a sequence each is tried at the best setting of those before it. The name
+        ``n_components`` stands for that of the embedding.
+    by, n_splits, test_size, random_state
+        What is held out, see `splits`.
+    progress : bool, optional
+        Whether to show a progress bar; by default in a terminal.
+    """
+    stages = [grid] if isinstance(grid, Mapping) else list(grid)
+    if not stages or not all(isinstance(stage, Mapping) and stage for stage in stages):
+        raise ValueError("grid must be a mapping of parameter names to values, or a sequence of such mappings.")
+    stages = [{_full_name(model, name): list(values) for name, values in stage.items()} for stage in stages]
+    unknown = sorted({name for stage in stages for name in stage} - set(_resolved(model, dyads).get_params()))
+    if unknown:
+        raise ValueError(f"grid has parameters that {type(model).__name__} does not have: {unknown}.")
+    ranks = [r for stage in stages for r in stage.get("embedding__n_components", ())]
+    benches = [
+        _bench(_resolved(model, dyads), split, max(ranks, default=None))
+        for split in splits(dyads, by, n_splits, test_size, random_state)
+    ]
+    recall = is_zero_filled(dyads.Y, dyads.is_complete)
+    found: dict[str, tuple[Setting, list[float]]] = {}
+    best: Setting = {}
+    total = sum(int(np.prod([len(values) for values in stage.values()])) for stage in stages) * len(benches)
+    with Progress(total, "tuning", progress) as bar:
+        for stage in stages:
+            for values in itertools.product(*stage.values()):
+                setting = {**best, **dict(zip(stage, values, strict=True))}
+                if repr(setting) not in found:
+                    scores = []
+                    for bench in benches:
+                        scores.append(judged(bench.scores(setting), bench.split, recall))
+                        bar.step()
+                    found[repr(setting)] = setting, scores
+                else:
+                    bar.step(len(benches))
+            best = max(found.values(), key=lambda item: float(np.mean(item[1])))[0]
+    rows = list(found.values())
+    names = list(dict.fromkeys(name for setting, _ in rows for name in setting))
+    columns: dict[str, Any] = {name: [_plain(setting.get(name)) for setting, _ in rows] for name in names}
+    columns["score"] = np.array([np.mean(scores) for _, scores in rows])
+    columns["std"] = np.array([np.std(scores) for _, scores in rows])
+    columns = {name: _column(values) for name, values in columns.items()}
+    return Tuning(table(**columns), best, float(columns["score"].max()), "recall" if recall else "negative rmse")
+
+
+def judged(scores: Array, split: Split, recall: bool) -> float:
+    """How good predictions of a split are: the mean recall at 10, 30 and 100, or minus the root mean square error."""
+    truth = dense(split.test.Y)
+    if not recall:
+        mask = np.ones(truth.shape, dtype=bool) if split.test.is_complete else split.test.observed.toarray()
+        return -float(np.sqrt(np.mean((scores - truth)[mask] ** 2)))
+    if (known := split.known) is not None:
+        scores = np.where(known, -np.inf, scores)
+    positive = truth > 0
+    if split.ranked_by_column:
+        scores, positive = scores.T, positive.T
+    rows = positive.any(axis=1)
+    return float(np.mean([expected_recall(scores[rows], positive[rows], k).mean() for k in RECALL_AT]))
+
+
+def _column(values: Any) -> Array:
+    column = np.empty(len(values), dtype=object)
+    column[:] = list(values)
+    kinds = {type(value) for value in values}
+    return np.asarray(values) if len(kinds) == 1 and kinds <= {int, float, str, np.float64} else column
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    return tuple(value) if isinstance(value, (list, np.ndarray)) else value
+
+
+def _full_name(model: Recommender, name: str) -> str:
+    return f"embedding__{name}" if name == "n_components" and isinstance(model, AssociationModel) else name
+
+
+def _resolved(model: Recommender, dyads: Dyads) -> Recommender:
+    """A copy with the embedding that ``"auto"`` stands for, whose parameters can then be set."""
+    model = clone(model)
+    if isinstance(model, AssociationModel) and isinstance(model.embedding, str):
+        model.embedding = model._embedding_for(dyads)
+    return model
+
+
+class _Refitted:
+    """Fits the model again for every setting."""
+
+    def __init__(self, model: Recommender, split: Split) -> None:
+        self.model, self.split = model, split
+
+    def scores(self, setting: Setting) -> Array:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = clone(self.model).set_params(**setting)
+            return model.fit(self.split.train).predict(*self.split.new)  # type: ignore[attr-defined]
+
+
+class _Bench(_Refitted):
+    """One split of an `AssociationModel`, with all that several settings have in common kept."""
+
+    model: AssociationModel
+
+    def __init__(self, model: AssociationModel, split: Split, most: int | None) -> None:
+        super().__init__(model, split)
+        self.most = most
+        self.embeddings: dict[str, ViewsTransformer | None] = {}
+        self.described: tuple[str, AssociationModel, Any] | None = None
+        self.sums: dict[Any, Any] = {}
+        self.columns: dict[Any, Columns] = {}
+
+    def scores(self, setting: Setting) -> Array:
+        """Predictions of the held-out pairs, as the model with this setting gives them."""
+        model = clone(self.model).set_params(**setting)
+        model._check_parameters()
+        if model.head != "kernel":
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return clone(model)._fit_head(self.split.train, self._embedding(model)).predict(*self.split.new)
+        fitted, Z = self._descriptions(model)
+        for name in ("mix", "borrow"):
+            setattr(fitted, name, getattr(model, name))
+        fitted.bandwidth_ = fitted._bandwidths_of(model.bandwidth, 0, "bandwidth")
+        fitted.raw_bandwidth_ = None
+        if len(fitted._points[0]) > 1:
+            raw = model.raw_bandwidth
+            fitted.raw_bandwidth_ = fitted.bandwidth_ if raw is None else fitted._bandwidths_of(raw, 1, "raw_bandwidth")
+        h, raw = fitted.bandwidth_, fitted.raw_bandwidth_ or (None, None)
+        grid = GridRegression(fitted._scores, fitted._is_complete, (fitted._side(0), fitted._side(1)))
+        n_rows = self.split.test.shape[0]
+        row_key, column_key = (h[0], raw[0], model.mix), (h[1], raw[1], model.mix, model.borrow)
+        if row_key not in self.sums:
+            K = grid.kernels[0].weights_at(Z[0], slice(0, n_rows))
+            self.sums[row_key] = grid.row_sums(K)
+        if column_key not in self.columns:
+            self.columns.clear()  # they are large; settings come with the row bandwidths of one after the other
+            self.columns[column_key] = Columns(grid.kernels[1], Z[1], float(model.max_bytes))
+        return grid.averaged(tuple(part.copy() for part in self.sums[row_key]), self.columns[column_key])[0]
+
+    def _descriptions(self, model: AssociationModel) -> tuple[AssociationModel, Any]:
+        """A model fitted up to its bandwidths, and the entities that it is to predict; those of the last are kept."""
+        params = {k: v for k, v in model.get_params().items() if k not in ("bandwidth", "raw_bandwidth", "borrow")}
+        params["mix"] = model.mix > 0
+        key = repr(sorted(params.items(), key=lambda item: item[0]))
+        if self.described is None or self.described[0] != key:
+            self.sums.clear()
+            self.columns.clear()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model._describe(self.split.train, self._embedding(model))
+            Z = [None if X is None else model._described_by(k, X) for k, X in enumerate(self.split.new)]
+            if 8 * max(self.split.train.shape) ** 2 <= float(model.max_bytes):
+                model._memos = tuple(tuple({} for _ in side) for side in model._points)
+            self.described = key, model, Z
+        return self.described[1], self.described[2]
+
+    def _embedding(self, model: AssociationModel) -> ViewsTransformer | None:
+        """The fitted embedding with so many directions: the first of the one with the most, where that is the same."""
+        embedding = model._embedding_for(self.split.train)
+        if embedding is None:
+            return None
+        r = embedding.get_params()["n_components"]
+        nested = (
+            isinstance(r, int)
+            and self.most is not None
+            and not getattr(embedding, "refine", 0)
+            and not getattr(embedding, "n_hooi", 0)
+        )
+        if nested:
+            most = min(max(r, self.most or 0), *self.split.train.n_features)
+            embedding.set_params(n_components=most)
+        key = repr(sorted(embedding.get_params().items(), key=lambda item: item[0]))
+        if key not in self.embeddings:
+            self.embeddings[key] = embedding.fit(self.split.train)
+        fitted = self.embeddings[key]
+        return truncated(fitted, r) if nested and fitted is not None else fitted
+
+
+def truncated(fitted: ViewsTransformer, r: int) -> ViewsTransformer:
+    """The embedding with the first r directions only."""
+    whole = fitted._solved()
+    if r > min(len(s) for s in whole.spectra):
+        raise ValueError(f"n_components={r} is more than the {min(len(s) for s in whole.spectra)} there can be.")
+    part = copy.copy(fitted)
+    part._embedding = replace(
+        whole,
+        bases=tuple(U[:, :r] for U in whole.bases),
+        spectra=tuple(s[:r] for s in whole.spectra),
+        core=whole.core[(slice(None), *(slice(r),) * (whole.core.ndim - 1))],
+        probes=None if whole.probes is None else tuple(P[:, :r] for P in whole.probes),
+    )
+    return part.set_params(n_components=r)
+
+
+def _bench(model: Recommender, split: Split, most: int | None) -> _Refitted:
+    return _Bench(model, split, most) if isinstance(model, AssociationModel) else _Refitted(model, split)
