@@ -3,8 +3,8 @@
     JOINTDR_DATA=folder python benchmarks/association_data.py
 
 The folder holds ``gda_humannet_omimgenes.npz`` (diseases × genes: MimMiner, HumanNet and DisGeNET; a re-creation of the
-paper's experiment), ``drugrepo_Cdataset.npz`` (diseases × drugs) and ``dti_kiba.npz`` (drugs × targets). Sparse matrices
-are stored in CSR form as ``NAME_data``, ``NAME_indices``, ``NAME_indptr`` and ``NAME_shape``.
+paper's experiment), ``drugrepo_Cdataset.npz`` (diseases × drugs) and ``dti_kiba.npz`` (drugs × targets). Sparse
+matrices are stored in CSR form as ``NAME_data``, ``NAME_indices``, ``NAME_indptr`` and ``NAME_shape``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from jointdr.spectral import spectral_features
 def gda(folder: str | os.PathLike[str] | None = None, response: str = "Y_all_v4", n_features: int = 200) -> Dyads:
     """Diseases × genes with spectral features of the MimMiner and HumanNet graphs; every pair is observed.
 
-    `response` is ``"Y_all_v4"`` (binary), ``"Y_all_v7"``, ``"Y_curated_v3"`` (graded), ``"Y_curated_v7"`` or ``"Y_omim"``.
+    `response` is ``"Y_all_v4"`` (binary), ``"Y_all_v7"``, ``"Y_curated_v3"`` (graded), ``"Y_curated_v7"`` or
+    ``"Y_omim"``.
     """
     with _opened(folder, "gda_humannet_omimgenes.npz") as data:
         A = spectral_features(stored_sparse(data, "mimminer"), n_features)[data["disease_to_mimminer"]]
