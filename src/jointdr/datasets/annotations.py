@@ -1,0 +1,132 @@
+"""Annotation files of the Human Phenotype Ontology and of the Gene Ontology as tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from jointdr.datasets.lines import Path, id_of, lines, same_length
+from jointdr.datasets.readers import id_frame
+
+
+def read_hpoa(path: Path, *, aspect: str | None = "P") -> Any:
+    """Phenotypes of diseases of the Human Phenotype Ontology, ``phenotype.hpoa``.
+
+    Parameters
+    ----------
+    path : path
+        Compressed or not. Lines of comments start with ``#``; in releases up to 2022 the header does too (described at
+        https://obophenotype.github.io/human-phenotype-ontology/annotations/phenotype_hpoa).
+    aspect : str or None
+        ``"P"``: phenotypic abnormalities only. ``"I"`` is inheritance, ``"C"`` the clinical course, ``"M"`` modifiers,
+        ``"H"`` past history; None takes all. Inheritance and course say little about genes.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``disease``, ``term`` and ``disease_name``, each pair once. Lines that say that the disease does *not*
+        have the phenotype are left out.
+    """
+    wanted = ("databaseid", "diseasename", "qualifier", "hpoid", "aspect")
+    found: dict[tuple[str, str], str] = {}
+    for number, (disease, name, qualifier, term, kind) in _columns(path, wanted):
+        if qualifier.strip().upper() != "NOT" and aspect in (None, kind):
+            key = (id_of(path, number, disease, "database_id"), id_of(path, number, term, "hpo_id"))
+            found.setdefault(key, name)
+    return _frame(path, ("disease", "term", "disease_name"), ((*key, name) for key, name in found.items()))
+
+
+def read_genes_to_phenotype(path: Path) -> Any:
+    """Genes and diseases of ``genes_to_phenotype.txt`` of the Human Phenotype Ontology, for `Dyads.from_tables`.
+
+    Parameters
+    ----------
+    path : path
+        Compressed or not; with the header that starts with ``ncbi_gene_id``, or with that of releases up to 2022, which
+        starts with ``#Format: entrez-gene-id``.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``disease``, ``gene`` (the Entrez id), ``score`` (1) and ``gene_symbol``, each pair once.
+
+    Notes
+    -----
+    The phenotypes in this file are those of the diseases of the gene. As features of genes they give the answer away,
+    so they are not returned.
+    """
+    wanted = (("ncbigeneid", "entrezgeneid"), ("genesymbol", "entrezgenesymbol"), ("diseaseid", "diseaseidforlink"))
+    found: dict[tuple[str, str], str] = {}
+    for number, (gene, symbol, disease) in _columns(path, wanted):
+        key = (id_of(path, number, disease, "disease_id"), id_of(path, number, gene, "ncbi_gene_id"))
+        found.setdefault(key, symbol)
+    rows = ((*key, 1.0, symbol) for key, symbol in found.items())
+    return _frame(path, ("disease", "gene", "score", "gene_symbol"), rows)
+
+
+def read_gaf(path: Path) -> Any:
+    """Gene Ontology annotations in the GAF format, versions 1 and 2.
+
+    Parameters
+    ----------
+    path : path
+        Compressed or not. Fields of a line: database, its id, symbol, qualifier, term, reference, evidence, ... (GO
+        Annotation File Format 2.1, http://geneontology.org/docs/go-annotation-file-gaf-format-2.1).
+
+    Returns
+    -------
+    DataFrame
+        Columns ``gene`` (its symbol), ``term``, and ``synonyms`` (other symbols, separated by ``|``), each pair once.
+        What a gene does *not* do or have, and lines that only say that nothing is known (evidence ND), are left out.
+    """
+    rows = lines(path, "\t", comment="!")
+    first = next(rows, None)
+    if first is None or len(first[1]) not in (15, 17):
+        raise ValueError(f"{path} is not in the GAF format: its lines must have 15 or 17 fields separated by tabs.")
+    found: dict[tuple[str, str], str] = {(first[1][2], first[1][4]): first[1][10]} if _counts(first[1]) else {}
+    for _, fields in same_length(path, rows, len(first[1]), f"line {first[0]}"):
+        if _counts(fields):
+            found.setdefault((fields[2], fields[4]), fields[10])
+    return _frame(path, ("gene", "term", "synonyms"), ((*key, synonyms) for key, synonyms in found.items()))
+
+
+# ---------------------------------------------------------------- inner workings
+
+
+def _columns(path: Path, wanted: Sequence[str | tuple[str, ...]]) -> Iterator[tuple[int, list[str]]]:
+    """Columns of a file whose header is the last line of comments, or the first line after them."""
+    rows = lines(path, "\t")
+    number, fields = next(rows, (0, []))
+    while number and (at := _places(fields, wanted)) is None and fields[0].startswith("#"):
+        number, fields = next(rows, (0, []))
+    if not number or at is None:
+        raise ValueError(
+            f"{path} has no header with the columns {[w if isinstance(w, str) else w[0] for w in wanted]}."
+        )
+    count = len(_header(fields))
+    for number, fields in same_length(path, rows, count, "the header"):
+        yield number, [fields[i] for i in at]
+
+
+def _header(fields: list[str]) -> list[str]:
+    """Names of columns without what changes from release to release: case, #, _, - and spaces."""
+    text = "\t".join(fields).removeprefix("#Format:").replace("<tab>", "\t")
+    return [re.sub(r"[#_\- ]", "", name).lower() for name in text.split("\t")]
+
+
+def _places(fields: list[str], wanted: Sequence[str | tuple[str, ...]]) -> list[int] | None:
+    header = _header(fields)
+    found = [next((header.index(n) for n in ((w,) if isinstance(w, str) else w) if n in header), -1) for w in wanted]
+    return None if -1 in found else found
+
+
+def _counts(fields: list[str]) -> bool:
+    return "NOT" not in fields[3].split("|") and fields[6] != "ND"
+
+
+def _frame(path: Path, names: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> Any:
+    columns = list(zip(*rows, strict=True))
+    if not columns:
+        raise ValueError(f"{path} has no annotations that count.")
+    return id_frame(dict(zip(names, columns, strict=True)))

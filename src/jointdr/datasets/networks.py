@@ -1,0 +1,239 @@
+"""Similarity matrices and networks from files: weights between things that have ids."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from jointdr.arrays import Array
+from jointdr.datasets.lines import (
+    Line,
+    Path,
+    id_of,
+    lines,
+    number_of,
+    numbers,
+    pandas,
+    require_new,
+    same_length,
+    separator_of,
+)
+from jointdr.pairs import Duplicates, gathered
+from jointdr.spectral import Symmetrize, checked_affinity, connected_components, spectral_features
+from jointdr.tables import as_ids
+
+
+@dataclass(frozen=True)
+class Network:
+    """Weights between things that have ids: similarities (dense) or links (sparse).
+
+    Attributes
+    ----------
+    W : (nodes, nodes) array or CSR array
+        Symmetric.
+    ids : (nodes,) array of str
+    """
+
+    W: Array
+    ids: Array
+
+    def features(self, k: int, **options: Any) -> Any:
+        """`spectral_features` of the nodes as a DataFrame indexed by id, for `Dyads.from_tables`."""
+        names = [f"spectral_{i}" for i in range(int(k))]
+        index = pandas().Index(self.ids.tolist(), name="id", dtype=object)
+        return pandas().DataFrame(spectral_features(self.W, k, **options), index=index, columns=names)
+
+    def giant(self) -> Network:
+        """The largest connected component."""
+        return self.part(np.flatnonzero(connected_components(self.W)[0] == 0))
+
+    def part(self, at: Array) -> Network:
+        """The nodes of these numbers and what is between them."""
+        return Network(self.W[at][:, at], self.ids[at])
+
+    def __repr__(self) -> str:
+        if not sparse.issparse(self.W):
+            return f"Network({len(self.ids)} nodes, dense)"
+        links = (self.W.nnz + np.count_nonzero(self.W.diagonal())) // 2
+        return f"Network({len(self.ids)} nodes, {links} links)"
+
+
+def read_similarity(path: Path, *, separator: str | None = None, symmetrize: Symmetrize | None = None) -> Network:
+    """A matrix of similarities with ids on the first line and in the first column.
+
+    Parameters
+    ----------
+    path : path
+        ``.csv``, ``.tsv``, ``.tab`` or ``.txt``, plain or with ``.gz``. The first line may or may not have a field
+        above the column of ids. Both must have the same ids in the same order.
+    separator : str, optional
+        Between fields; by default what the ending of the name says.
+    symmetrize : {"mean", "max", "min"}, optional
+        What is done if the matrix is not symmetric, which is an error by default.
+    """
+    rows = lines(path, separator or separator_of(path), quoted=True)
+    first, header = next(rows, (0, []))
+    ids, W = _matrix(path, rows)
+    columns = [field.strip() for field in (header[1:] if len(header) == len(ids) + 1 else header)]
+    if columns != ids:
+        wrong = next((pair for pair in zip(columns, ids, strict=False) if pair[0] != pair[1]), None)
+        what = (
+            f"{wrong[0]!r} where the first column has {wrong[1]!r}" if wrong else f"{len(columns)} for {len(ids)} lines"
+        )
+        raise ValueError(f"{path}, line {first}: the ids of the columns are not those of the lines: {what}.")
+    return Network(checked_affinity(W, symmetrize, str(path)), as_ids(ids, str(path)))
+
+
+def read_mimminer(path: Path, *, symmetrize: Symmetrize | None = None) -> Network:
+    """The disease similarities of MimMiner.
+
+    Parameters
+    ----------
+    path : path
+        ``MimMiner_Exp_AC_T_TXCS_basedonACMESH_filt_RW.mat``, which is text: on each line an OMIM id and the
+        similarities to all diseases in the order of the lines, separated by tabs; no header (van Driel et al., European
+        Journal of Human Genetics 2006). Compressed or not.
+    symmetrize : {"mean", "max", "min"}, optional
+        What is done if the matrix is not symmetric, which is an error by default.
+    """
+    ids, W = _matrix(path, lines(path, "\t"))
+    return Network(checked_affinity(W, symmetrize, str(path)), as_ids(ids, str(path)))
+
+
+def read_edges(
+    path: Path,
+    *,
+    separator: str | None = None,
+    header: bool = False,
+    duplicates: Duplicates = "error",
+) -> Network:
+    """A list of links: on each line two ids and, if there is a third field, a weight.
+
+    Parameters
+    ----------
+    path : path
+        Text, plain or compressed by gzip; lines that start with ``#`` are left out. Links have no direction.
+    separator : str, optional
+        Between fields; by default a comma if the name ends in ``.csv``, otherwise tabs if the first line has any, and
+        white space if not.
+    header : bool
+        Whether the first line has names of columns, and is no link.
+    duplicates : {"error", "mean", "sum", "max", "last"}
+        What is done with a link that is listed more than once, in either direction. By default it counts once if the
+        weights are the same, and is an error if they are not.
+    """
+    rows = _edge_lines(path, separator, header)
+    first = next(rows, None)
+    if first is None:
+        raise ValueError(f"{path} has no links.")
+    if len(first[1]) not in (2, 3):
+        raise ValueError(
+            f"{path}, line {first[0]}: a link has 2 or 3 fields, two ids and a weight, but this has {len(first[1])}."
+        )
+    ends: list[tuple[str, str]] = []
+    weights: list[float] = []
+    at: list[int] = []
+    hint = "" if header else " (if this line has names of columns, give header=True)"
+    for number, fields in same_length(path, chain([first], rows), len(first[1]), f"line {first[0]}"):
+        ends.append((id_of(path, number, fields[0], "first id"), id_of(path, number, fields[1], "second id")))
+        weights += [number_of(path, number, field, f"weight{hint}") for field in fields[2:]] or [1.0]
+        at.append(number)
+    return _network(path, ends, np.array(weights), at, duplicates)
+
+
+def read_humannet(path: Path, *, top: float | None = None, giant: bool = False) -> Network:
+    """The gene network HumanNet.
+
+    Parameters
+    ----------
+    path : path
+        ``HumanNet.v1.join.txt``: on each line two Entrez ids, the log-likelihood scores of 21 kinds of evidence (NA
+        where there is none) and, last, the score of all together, which is the weight; separated by tabs (Lee et al.,
+        Genome Research 2011). Later releases, with fewer columns and a first line that starts with ``#``, can be read
+        too. Compressed or not.
+    top : float, optional
+        The fraction of links to keep, those with the highest weights; of equal ones, the first. The paper uses 0.1.
+    giant : bool
+        Whether only the largest connected component of what was kept is returned.
+    """
+    if top is not None and not 0 < top <= 1:
+        raise ValueError(f"top={top!r} must be a fraction of the links, above 0 and at most 1.")
+    ends: list[tuple[str, str]] = []
+    weights: list[float] = []
+    at: list[int] = []
+    rows = lines(path, "\t", comment="#")
+    first = next(rows, None)
+    if first is None or len(first[1]) < 3:
+        raise ValueError(f"{path} is not a list of links with two ids and scores, separated by tabs.")
+    for number, fields in same_length(path, chain([first], rows), len(first[1]), f"line {first[0]}"):
+        ends.append((id_of(path, number, fields[0], "first id"), id_of(path, number, fields[1], "second id")))
+        weights.append(number_of(path, number, fields[-1], "last column"))
+        at.append(number)
+    kept = np.argsort(-np.array(weights), kind="stable")[: max(1, round((top or 1.0) * len(weights)))]
+    kept.sort()
+    chosen = [ends[i] for i in kept], np.array(weights)[kept], [at[i] for i in kept]
+    network = _network(path, *chosen, "error")
+    return network.giant() if giant else network
+
+
+# ---------------------------------------------------------------- inner workings
+
+
+def _matrix(path: Path, rows: Iterator[Line]) -> tuple[list[str], Array]:
+    """Lines of an id and numbers as ids and a square matrix."""
+    seen: dict[str, int] = {}
+    values: list[Array] = []
+    for number, fields in rows:
+        require_new(path, number, id_of(path, number, fields[0], "id"), seen)
+        values.append(numbers(path, number, fields[1:], lambda i: f"field {i + 2}"))
+    if not values:
+        raise ValueError(f"{path} has no lines with similarities.")
+    for found, number in zip(values, seen.values(), strict=True):
+        if len(found) != len(values):
+            raise ValueError(
+                f"{path}, line {number}: it has {len(found)} similarities, but there are {len(values)} lines with ids."
+            )
+    return list(seen), np.array(values)
+
+
+def _edge_lines(path: Path, separator: str | None, header: bool) -> Iterator[Line]:
+    if separator is None:
+        is_csv = os.fspath(path).lower().removesuffix(".gz").endswith(".csv")
+        _, fields = next(lines(path, "\t", comment="#"), (0, []))
+        separator = "," if is_csv else "\t" if len(fields) > 1 else None
+    rows = lines(path, separator, quoted=True, comment="#")
+    if header:
+        next(rows, None)
+    return rows
+
+
+def _network(path: Path, ends: list[tuple[str, str]], weights: Array, at: list[int], duplicates: Duplicates) -> Network:
+    """Links as a symmetric CSR array over the ids in sorted order, O(links log links)."""
+    ids, places = np.unique(np.array(ends), return_inverse=True)
+    low, high = np.sort(places.reshape(-1, 2), axis=1).T
+    if duplicates == "error":
+        keep = _once(path, low * len(ids) + high, weights, at, ends)
+        low, high, weights = low[keep], high[keep], weights[keep]
+    upper = gathered(low, high, weights, (len(ids), len(ids)), duplicates)
+    W = sparse.csr_array(upper + sparse.triu(upper, 1).T)
+    W.eliminate_zeros()
+    return Network(W, ids)
+
+
+def _once(path: Path, codes: Array, weights: Array, at: list[int], ends: list[tuple[str, str]]) -> Array:
+    """The first of each set of equal links; an error if their weights differ."""
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    other = np.flatnonzero(weights != weights[first][inverse])
+    if len(other):
+        i, j = int(first[inverse[other[0]]]), int(other[0])
+        raise ValueError(
+            f"{path}, line {at[j]}: the link between {ends[j][0]!r} and {ends[j][1]!r} has the weight {weights[j]:g}, "
+            f"but {weights[i]:g} on line {at[i]}. In read_edges, duplicates='mean', 'sum', 'max' or 'last' joins them."
+        )
+    return first

@@ -1,0 +1,211 @@
+"""Ontologies: terms, their ancestors, and the table of terms that follow from what things are annotated with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from jointdr.arrays import Array, scale_rows
+from jointdr.datasets.lines import Path, lines
+
+
+@dataclass(frozen=True)
+class Ontology:
+    """Terms and what they are special cases of.
+
+    Attributes
+    ----------
+    names : dict
+        The name of every current term.
+    parents : dict
+        The terms that each current term is a special case of.
+    replaced : dict
+        Alternative and obsolete ids, and the current term that stands for each.
+    """
+
+    names: dict[str, str]
+    parents: dict[str, tuple[str, ...]]
+    replaced: dict[str, str]
+
+    def current(self, term: str) -> str | None:
+        """The term that this id stands for now; None if it is not known, or obsolete without a successor."""
+        if term in self.names:
+            return term
+        return self.replaced.get(term)
+
+    def ancestors(self, term: str) -> set[str]:
+        """A current term and everything that it is a special case of."""
+        found, left = {term}, [term]
+        while left:
+            new = [parent for parent in self.parents[left.pop()] if parent not in found]
+            found.update(new)
+            left += new
+        return found
+
+    def __repr__(self) -> str:
+        return f"Ontology({len(self.names)} terms, {len(self.replaced)} former ids)"
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """Which terms, with their ancestors, things are annotated with.
+
+    Attributes
+    ----------
+    X : (entities, terms) CSR array
+        1 where an entity has a term.
+    ids, terms : arrays of str
+    lost : arrays of str
+        Terms that the ontology does not know.
+    """
+
+    X: Array
+    ids: Array
+    terms: Array
+    lost: Array
+
+
+def read_obo(path: Path, *, relations: Sequence[str] = ("is_a",)) -> Ontology:
+    """An ontology in the OBO format, such as ``hp.obo`` and ``go.obo``.
+
+    Parameters
+    ----------
+    path : path
+        Compressed or not.
+    relations : sequence of str
+        What makes a term a special case of another: ``"is_a"``, and names of relationships such as ``"part_of"``.
+
+    Notes
+    -----
+    Of every stanza ``[Term]`` the tags id, name, is_a, relationship, alt_id, is_obsolete and replaced_by are read (The
+    OBO Flat File Format, version 1.2). An obsolete term is not kept; its id stands for its first successor that is
+    current.
+    """
+    names: dict[str, str] = {}
+    parents: dict[str, tuple[str, ...]] = {}
+    at: dict[str, int] = {}
+    former: dict[str, list[str]] = {}
+    for number, tags in _stanzas(path):
+        term = tags.get("id", [""])[0]
+        if not term:
+            raise ValueError(f"{path}, line {number}: this term has no id.")
+        if term in at:
+            raise ValueError(f"{path}, line {number}: the term {term!r} was on line {at[term]} already.")
+        at[term] = number
+        if tags.get("is_obsolete") == ["true"]:
+            former[term] = tags.get("replaced_by", [])
+            continue
+        for other in tags.get("alt_id", []):
+            former.setdefault(other, []).append(term)
+        names[term] = tags.get("name", [term])[0]
+        parents[term] = tuple(parent for relation in relations for parent in tags.get(relation, []))
+    if not names:
+        raise ValueError(f"{path} has no [Term]: it is not an ontology in the OBO format.")
+    for term, above in parents.items():
+        unknown = next((parent for parent in above if parent not in names), None)
+        if unknown is not None:
+            raise ValueError(f"{path}, line {at[term]}: {term!r} is a case of {unknown!r}, which is no current term.")
+    return Ontology(names, parents, _successors(names, former))
+
+
+def propagated(entities: Iterable[str], terms: Iterable[str], ontology: Ontology) -> Annotations:
+    """Annotations and all that follows from them: what has a term has its ancestors too.
+
+    Parameters
+    ----------
+    entities, terms : sequences of str of one length
+        One annotation each.
+    ontology : Ontology
+
+    Notes
+    -----
+    Ids in the order of their first annotation, terms sorted. O(annotations × ancestors).
+    """
+    above: dict[str, set[str]] = {}
+    has: dict[str, set[str]] = {}
+    lost: set[str] = set()
+    for entity, given in zip(entities, terms, strict=True):
+        term = ontology.current(given)
+        if term is None:
+            lost.add(given)
+            continue
+        if term not in above:
+            above[term] = ontology.ancestors(term)
+        has.setdefault(entity, set()).update(above[term])
+    used = sorted(set().union(*has.values()))
+    column = {term: j for j, term in enumerate(used)}
+    indices = np.array([column[term] for found in has.values() for term in found], dtype=np.int64)
+    starts = np.cumsum([0, *map(len, has.values())])
+    X = sparse.csr_array((np.ones(len(indices)), indices, starts), shape=(len(has), len(used)))
+    X.sort_indices()
+    return Annotations(X, np.array(list(has), dtype=str), np.array(used, dtype=str), np.array(sorted(lost), dtype=str))
+
+
+def tfidf(X: Array) -> Array:
+    """Terms weighted by how much they tell: each entry times log(m/m_t) with m_t the entities that have term t.
+
+    Parameters
+    ----------
+    X : (m, terms) array or sparse matrix
+        Not 0 where an entity has a term.
+
+    Returns
+    -------
+    (m, terms) CSR array
+        With rows of unit length, so that inner products are cosines; a term that all entities have weighs 0, and a row
+        without any other is 0.
+    """
+    X = sparse.csr_array(X, dtype=float)
+    X.eliminate_zeros()
+    count = np.bincount(X.indices, minlength=X.shape[1])
+    X = sparse.csr_array(X @ sparse.diags_array(np.log(X.shape[0] / np.maximum(count, 1))))
+    X.eliminate_zeros()
+    lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    return scale_rows(X, 1 / np.where(lengths > 0, lengths, 1.0))
+
+
+# ---------------------------------------------------------------- inner workings
+
+
+def _stanzas(path: Path) -> Iterator[tuple[int, dict[str, list[str]]]]:
+    """The line on which each [Term] starts, and the values of its tags; relationships stand under their own names."""
+    tags: dict[str, list[str]] | None = None
+    start = 0
+    for number, (text,) in lines(path, "\n"):
+        if text.startswith("["):
+            if tags is not None:
+                yield start, tags
+            start, tags = number, {} if text.strip() == "[Term]" else None
+        elif tags is not None and text.startswith(_TAGS):
+            tag, _, value = text.partition(":")
+            value = value.strip()
+            if tag == "relationship":
+                tag, _, value = value.partition(" ")
+            if tag != "name":
+                value = re.split(r"\s+[!{]", value, maxsplit=1)[0].strip()  # what follows is for people
+            tags.setdefault(tag, []).append(value)
+    if tags is not None:
+        yield start, tags
+
+
+_TAGS = ("id:", "name:", "is_a:", "relationship:", "alt_id:", "is_obsolete:", "replaced_by:")
+
+
+def _successors(names: dict[str, str], former: dict[str, list[str]]) -> dict[str, str]:
+    """The current term of every former id, through any number of replacements."""
+    found: dict[str, str] = {}
+    for term in former:
+        seen, left = {term}, list(former[term])
+        while left and term not in names:
+            successor = left.pop(0)
+            if successor in names:
+                found[term] = successor
+                break
+            if successor not in seen:
+                seen.add(successor)
+                left += former.get(successor, [])
+    return found

@@ -1,0 +1,239 @@
+"""Tables from files: features of entities, and long lists of pairs. Ids are always strings."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from jointdr.arrays import Array
+from jointdr.datasets.lines import (
+    Path,
+    after_header,
+    id_of,
+    lines,
+    number_of,
+    numbers,
+    pandas,
+    place,
+    require_new,
+    separator_of,
+)
+from jointdr.tables import as_ids
+
+
+def read_table(path: Path, *, id: str | None = None, separator: str | None = None) -> Any:
+    """A table of entities and their features, for `Dyads` and `Dyads.from_tables`.
+
+    Parameters
+    ----------
+    path : path
+        ``.csv``, ``.tsv``, ``.tab`` or ``.txt``, plain or with ``.gz``, with the names of the columns on the first
+        line; or ``.parquet``, which takes pyarrow.
+    id : str, optional
+        The column of ids; by default the first (of a Parquet file that pandas wrote with an index: the index).
+    separator : str, optional
+        Between fields; by default what the ending of the name says.
+
+    Returns
+    -------
+    DataFrame
+        Features as floats, indexed by id. ``000001`` stays ``000001``.
+
+    Raises
+    ------
+    ValueError
+        With file, line and column, for fields that are not finite numbers, lines that are too short or too long, and
+        ids that are missing or occur twice.
+    """
+    if os.fspath(path).lower().endswith((".parquet", ".pq")):
+        return _parquet_table(path, id)
+    header, rows = after_header(path, lines(path, separator or separator_of(path), quoted=True))
+    _require_columns(path, header, 2)
+    at = 0 if id is None else place(path, header, id)
+    names = header[:at] + header[at + 1 :]
+    seen: dict[str, int] = {}
+    values: list[Array] = []
+    for number, fields in rows:
+        require_new(path, number, id_of(path, number, fields.pop(at), f"id in column {header[at]!r}"), seen)
+        values.append(numbers(path, number, fields, lambda i: f"column {names[i]!r}"))
+    _require_lines(path, seen)
+    index = pandas().Index(list(seen), name=header[at], dtype=object)
+    return pandas().DataFrame(np.array(values), index=index, columns=names)
+
+
+def read_pairs(
+    path: Path,
+    *,
+    row: str | None = None,
+    column: str | None = None,
+    score: str | None = None,
+    separator: str | None = None,
+) -> Any:
+    """A long list of pairs and their scores, for `Dyads.from_tables`.
+
+    Parameters
+    ----------
+    path : path
+        As for `read_table`.
+    row, column, score : str, optional
+        The columns of row ids, column ids and scores; by default the first, the second and, if there is one, the third.
+    separator : str, optional
+        Between fields; by default what the ending of the name says.
+
+    Returns
+    -------
+    DataFrame
+        Two columns of ids, which are strings, and, if the file has scores, one of floats. A pair may be listed more
+        than once: `Dyads.from_tables` says what is done then.
+
+    Raises
+    ------
+    ValueError
+        With file, line and column, as `read_table`.
+    """
+    if os.fspath(path).lower().endswith((".parquet", ".pq")):
+        return _parquet_pairs(path, row, column, score)
+    header, rows = after_header(path, lines(path, separator or separator_of(path), quoted=True))
+    chosen = _chosen(path, header, row, column, score)
+    at = [place(path, header, name) for name in chosen]
+    found: list[tuple[Any, ...]] = []
+    for number, fields in rows:
+        ids = tuple(id_of(path, number, fields[i], f"id in column {header[i]!r}") for i in at[:2])
+        found.append((*ids, *(number_of(path, number, fields[i], f"column {header[i]!r}") for i in at[2:])))
+    _require_lines(path, found)
+    return id_frame(dict(zip(chosen, zip(*found, strict=True), strict=True)))
+
+
+def read_disgenet(path: Path) -> Any:
+    """Gene-disease associations of DisGeNET, releases 3 to 7, for `Dyads.from_tables`.
+
+    Parameters
+    ----------
+    path : path
+        ``all_gene_disease_associations.tsv.gz``, ``curated_gene_disease_associations.tsv.gz`` or another file with its
+        columns, also as ``.txt`` and not compressed.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``disease`` (the UMLS concept, ``C0019202``), ``gene`` (the Entrez id), ``score``, and what the file
+        has of ``disease_name`` and ``gene_symbol``.
+
+    Notes
+    -----
+    Columns are found by their names on the header line, which changed from release to release: ``geneId geneSymbol
+    geneName diseaseId diseaseName score NumberOfPubmeds associationType source`` in release 3, where diseases are
+    written ``umls:C0019202``; ``geneId geneSymbol diseaseId diseaseName score NofPmids NofSnps source`` after lines of
+    comments in release 4; ``geneId geneSymbol DSI DPI diseaseId diseaseName diseaseType diseaseClass
+    diseaseSemanticType score EI YearInitial YearFinal NofPmids NofSnps source`` since release 5 (Piñero et al., Nucleic
+    Acids Research 2017 and 2020). A pair that is listed again with the same score, because it has several sources,
+    counts once.
+    """
+    header, rows = after_header(path, lines(path, "\t", comment="#"))
+    at = [place(path, header, name) for name in ("diseaseId", "geneId", "score")]
+    extra = [(new, header.index(old)) for new, old in _DISGENET_NAMES.items() if old in header]
+    found: dict[tuple[str, str, float], list[str]] = {}
+    for number, fields in rows:
+        disease = id_of(path, number, fields[at[0]].removeprefix("umls:"), "diseaseId")
+        gene = id_of(path, number, fields[at[1]], "geneId")
+        score = number_of(path, number, fields[at[2]], "column 'score'")
+        found.setdefault((disease, gene, score), [fields[i] for _, i in extra])
+    _require_lines(path, found)
+    names = ["disease", "gene", "score", *(name for name, _ in extra)]
+    columns = zip(*((*key, *rest) for key, rest in found.items()), strict=True)
+    return id_frame(dict(zip(names, columns, strict=True)))
+
+
+_DISGENET_NAMES = {"disease_name": "diseaseName", "gene_symbol": "geneSymbol"}
+
+
+def id_frame(columns: dict[str, Any]) -> Any:
+    """A DataFrame with strings as Python objects, which all versions of pandas take alike, and floats."""
+    pd = pandas()
+    return pd.DataFrame(
+        {
+            name: pd.Series(list(values), dtype=object if isinstance(values[0], str) else float)
+            for name, values in columns.items()
+        }
+    )
+
+
+# ---------------------------------------------------------------- inner workings
+
+
+def _chosen(path: Path, header: list[str], row: str | None, column: str | None, score: str | None) -> list[str]:
+    _require_columns(path, header, 2)
+    names = [header[0] if row is None else row, header[1] if column is None else column]
+    if score is None and len(header) > 2:
+        score = header[2]
+    names += [] if score is None else [score]
+    if len(set(names)) < len(names):
+        raise ValueError(f"{path}: row, column and score must be different columns, but got {names}.")
+    return names
+
+
+def _require_columns(path: Path, header: list[str], count: int) -> None:
+    if len(header) < count:
+        raise ValueError(
+            f"{path} has the single column {header[0]!r}. If fields are separated in another way than the name says, "
+            "give separator=',' or separator='\\t'."
+        )
+
+
+def _require_lines(path: Path, found: Any) -> None:
+    if not found:
+        raise ValueError(f"{path} has no lines after the header.")
+
+
+def _parquet(path: Path) -> Any:
+    pd = pandas()
+    try:
+        return pd.read_parquet(path, engine="pyarrow")
+    except ImportError:
+        raise ImportError(f'{path}: Parquet files take pyarrow: pip install "jointdr[io]".') from None
+    except OSError as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise ValueError(f"{path} is not a Parquet file, or a damaged one: {error}") from None
+    except ValueError as error:  # pyarrow's own errors are of this kind
+        raise ValueError(f"{path} is not a Parquet file, or a damaged one: {error}") from None
+
+
+def _parquet_table(path: Path, id: str | None) -> Any:
+    frame = _parquet(path)
+    if id is None and type(frame.index).__name__ != "RangeIndex":
+        ids, name = frame.index, frame.index.name
+    else:
+        header = [str(column) for column in frame.columns]
+        _require_columns(path, header, 2)
+        name = header[0] if id is None else header[place(path, header, id)]
+        ids, frame = frame[name], frame.drop(columns=[name])
+    index = pandas().Index(as_ids(ids, f"{path}: column {name!r}").tolist(), name=name, dtype=object)
+    values = np.column_stack([_parquet_numbers(path, frame[column], column) for column in frame.columns])
+    return pandas().DataFrame(values, index=index, columns=list(frame.columns))
+
+
+def _parquet_pairs(path: Path, row: str | None, column: str | None, score: str | None) -> Any:
+    frame = _parquet(path)
+    chosen = _chosen(path, list(frame.columns), row, column, score)
+    for name in chosen:
+        place(path, list(frame.columns), name)
+    made: dict[str, Any] = {
+        name: as_ids(frame[name], f"{path}: column {name!r}", unique=False).tolist() for name in chosen[:2]
+    }
+    for name in chosen[2:]:
+        made[name] = _parquet_numbers(path, frame[name], name)
+    return id_frame(made)
+
+
+def _parquet_numbers(path: Path, values: Any, name: str) -> Array:
+    try:
+        found = values.to_numpy(dtype=float, na_value=np.nan)
+    except (TypeError, ValueError):
+        raise ValueError(f"{path}: column {name!r} holds {values.dtype}, not numbers.") from None
+    if not np.isfinite(found).all():
+        at = int(np.argmin(np.isfinite(found)))
+        raise ValueError(f"{path}: column {name!r} has NaN or infinity, or nothing, in row {at}.")
+    return found
