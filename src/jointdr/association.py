@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -26,8 +26,12 @@ from jointdr.recommender import Recommender
 from jointdr.ridge import Coordinates, GridRidge
 from jointdr.slicing import SAVE, SIR, SOLS
 from jointdr.smoothing import GridRegression
+from jointdr.splits import By
 from jointdr.tables import Entities
-from jointdr.weights import AnyKernel, Kernel, Mixture, spread, unit_rows
+from jointdr.weights import Kernel, Mixture, spread, unit_rows
+
+if TYPE_CHECKING:
+    from jointdr.tuning import Tuning
 
 HEADS = ("kernel", "bilinear", "kernel_ridge")
 KERNELS = ("gaussian", "cosine")
@@ -63,8 +67,9 @@ class AssociationModel(Recommender):
         itself does otherwise.
     adaptive : int, optional
         Gaussian bandwidths are then multiples of the distance to the neighbour of this number.
-    mix : float, default 0
-        Between 0 and 1: the share that similarities of the features as they are have beside those of the coordinates.
+    mix : float or pair of floats, default 0
+        Between 0 and 1: the share that similarities of the features as they are have beside those of the coordinates,
+        for rows and for columns.
     raw_bandwidth : "auto", None, float or pair of floats
         The bandwidths of these; None takes those of the coordinates.
     borrow : float, default 1
@@ -189,12 +194,12 @@ class AssociationModel(Recommender):
         for name, choices in (("head", HEADS), ("kernel", KERNELS)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name}={getattr(self, name)!r} is not understood; choose from {choices}.")
-        for name, most in (("mix", 1.0), ("borrow", 1.0), ("alpha", np.inf)):
+        for name, most in (("borrow", 1.0), ("alpha", np.inf)):
             value = getattr(self, name)
             if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) <= most:
                 raise ValueError(f"{name}={value!r} must be a number >= 0{'' if most == np.inf else ' and <= 1'}.")
-        if self.head != "kernel" and (self.mix > 0 or self.borrow < 1):
-            raise ValueError(f"mix and borrow are for head='kernel', not for head={self.head!r}: leave them out.")
+        if self.head == "bilinear" and (max(self._mixes()) > 0 or self.borrow < 1):
+            raise ValueError("mix and borrow are for kernels, which head='bilinear' does not have: leave them out.")
         if self.head != "kernel" and self.alpha == 0:
             raise ValueError("alpha=0 leaves a ridge head without a solution: give a positive number.")
         k = self.adaptive
@@ -202,8 +207,18 @@ class AssociationModel(Recommender):
             raise ValueError(f"adaptive={k!r} must be the number of a neighbour, an integer >= 1, or None.")
         if k is not None and self.kernel == "cosine":
             raise ValueError("adaptive is for kernel='gaussian': leave it out, or change the kernel.")
-        if self.embedding is None and self.mix > 0:
+        if self.embedding is None and max(self._mixes()) > 0:
             raise ValueError("mix adds the features as they are, which embedding=None has already: leave it out.")
+
+    def _mixes(self) -> tuple[float, float]:
+        """The share of the features as they are, of rows and of columns."""
+        try:
+            given = np.broadcast_to(np.asarray(self.mix, dtype=float), 2)
+        except (TypeError, ValueError):
+            given = np.array([np.nan])
+        if given.shape != (2,) or not ((given >= 0) & (given <= 1)).all():
+            raise ValueError(f"mix={self.mix!r} must be a number from 0 to 1, or one for rows and one for columns.")
+        return float(given[0]), float(given[1])
 
     # ---------------------------------------------------------------- descriptions of entities
 
@@ -220,7 +235,7 @@ class AssociationModel(Recommender):
         if self.embedding_ is None:
             return [X]
         embedded = self.embedding_._scaled_view(k, X, self._exponent())
-        return [embedded, X] if self.mix > 0 else [embedded]
+        return [embedded, X] if max(self._mixes()) > 0 else [embedded]
 
     def _exponent(self) -> float:
         assert self.embedding_ is not None
@@ -276,13 +291,14 @@ class AssociationModel(Recommender):
             raise ValueError(f"{name}={value!r} must be 'auto', a number >= 0, or one for rows and one for columns.")
         return float(given[0]), float(given[1])
 
-    def _side(self, k: int) -> AnyKernel:
+    def _side(self, k: int) -> Mixture:
         own = 1.0 - float(self.borrow) if k == 1 else 0.0
         first = self._kernel_of(k, 0).at(self.bandwidth_[k] * self._units[k][0])
         if self.raw_bandwidth_ is None:
             return Mixture((first,), (1.0,), own)
         second = self._kernel_of(k, 1).at(self.raw_bandwidth_[k] * self._units[k][1])
-        return Mixture((first, second), (1.0 - float(self.mix), float(self.mix)), own)
+        mix = self._mixes()[k]
+        return Mixture((first, second), (1.0 - mix, mix), own)
 
     def _build(self) -> None:
         """The head, from what a file keeps of a fitted model."""
@@ -295,20 +311,75 @@ class AssociationModel(Recommender):
         else:
             if min(self.bandwidth_) == 0:
                 raise ValueError("bandwidth 0 is for head='kernel': kernel_ridge needs positive bandwidths.")
-            kernels = (self._kernel_of(k, 0).at(self.bandwidth_[k] * self._units[k][0]) for k in (0, 1))
-            coordinates = tuple(Coordinates.of_kernel(kernel, np.random.RandomState(0)) for kernel in kernels)
+            coordinates = tuple(Coordinates.of_kernel(self._side(k), np.random.RandomState(0)) for k in (0, 1))
         a, b = coordinates
         self._head = GridRidge.fit(self._scores, self._is_complete, (a, b), float(self.alpha))
 
     def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], Block]:
         Z = [None if X is None else self._described_by(k, X) for k, X in enumerate((A, B))]
-        if self.head != "kernel":
-            Z = [None if parts is None else parts[0] for parts in Z]
         return self._head.scorer(Z[0], Z[1], float(self.max_bytes) / 2, count)
 
     def _rows_at_once(self, n_columns: int) -> int:
         grid = GridRegression(self._scores, self._is_complete, (self._side(0), self._side(1)))
         return grid.rows_at_once(n_columns, float(self.max_bytes) / 2)
+
+    # ---------------------------------------------------------------- tuning
+
+    def tune(
+        self,
+        Y: Any,
+        A: Any = None,
+        B: Any = None,
+        observed: Any = None,
+        *,
+        grid: Any = None,
+        by: By = "rows",
+        n_splits: int = 2,
+        test_size: float = 0.1,
+        progress: bool | None = None,
+    ) -> Tuning:
+        """Choose parameters on held-out parts of the data, set them, and fit the model with them to all of it.
+
+        Parameters
+        ----------
+        Y, A, B, observed
+            As in `fit`.
+        grid : mapping of parameter names to values, or a sequence of them; optional
+            All combinations are tried; of a sequence, each at the best setting of those before it. ``n_components``
+            stands for that of the embedding; ``row_bandwidth``, ``column_bandwidth``, ``row_mix``, ``column_mix``,
+            ``raw_row_bandwidth`` and ``raw_column_bandwidth`` for one side of a parameter that has two. By default the
+            stages of `jointdr.tuning.recipe`.
+        by : {"rows", "columns", "both", "pairs"}
+            What is held out: what you want to predict should be new in the same way.
+        n_splits, test_size
+            How often, and which share.
+        progress : bool, optional
+            Whether to show a progress bar; by default in a terminal.
+
+        Returns
+        -------
+        Tuning
+            All settings with their scores. Links are judged by their mean recall at 10, 30 and 100, grades by the root
+            mean square error.
+
+        Notes
+        -----
+        One fit of the embedding on each split serves all numbers of directions, and distances serve all bandwidths.
+        """
+        from jointdr.tuning import recipe, tuned  # which knows this class
+
+        dyads = self._dyads(Y, A, B, observed)
+        self._check_parameters()
+        grid = recipe(self, dyads) if grid is None else grid
+        seed = self.random_state
+        found = tuned(
+            self, dyads, grid, by=by, n_splits=n_splits, test_size=test_size, random_state=seed, progress=progress
+        )
+        if isinstance(self.embedding, str):
+            self.embedding = self._embedding_for(dyads)
+        self.set_params(**found.best_params)
+        self.fit(dyads)
+        return found
 
     # ---------------------------------------------------------------- using it
 
@@ -380,10 +451,7 @@ class AssociationModel(Recommender):
         Z = [None if isinstance(value, int) else value for value in (row, column)]
         if isinstance(head, GridRegression):
             return head.pair_weights(*(K.weights_at(z, i)[0] for K, z, i in zip(head.kernels, Z, at, strict=True)))
-        phi, psi = (
-            coordinates(None if z is None else z[0], i)[0]
-            for coordinates, z, i in zip(head.coordinates, Z, at, strict=True)
-        )
+        phi, psi = (coordinates(z, i)[0] for coordinates, z, i in zip(head.coordinates, Z, at, strict=True))
         return head.pair_weights(phi, psi)
 
     # ---------------------------------------------------------------- saving

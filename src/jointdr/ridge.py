@@ -9,7 +9,7 @@ kernel features it is Kronecker kernel ridge regression.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +19,16 @@ from scipy import sparse
 from jointdr.arrays import Array, dense_product, is_sparse
 from jointdr.completion import Pairs
 from jointdr.ranking import Block
-from jointdr.weights import Kernel
+from jointdr.weights import Mixture
 
 ITERATIONS = 200
 """Of conjugate gradients, at most."""
 
 REDUCTION = 1e-10
 """They end when the squared gradient, in the preconditioner's norm, has fallen to this fraction."""
+
+CONSTANT = 0.2
+"""What is added to the similarities of each side, which are 1 at most: their products then include main effects."""
 
 LANDMARKS = 2000
 """Entities whose kernels are features, at most; of more entities a random choice is taken (Nyström's method)."""
@@ -37,8 +40,8 @@ class Coordinates:
 
     Attributes
     ----------
-    kernel : Kernel or None
-        Features are the weights of its points; None for the coordinates themselves and a constant.
+    kernel : Mixture or None
+        Features are its similarities to some entities, plus a constant; None for the coordinates themselves.
     rotation : (p, q) array
         From the features to φ.
     known : (m, q) array
@@ -46,14 +49,14 @@ class Coordinates:
     values : (q,) array
         The diagonal.
     constant : float
-        The last feature of linear ones, so that the scores may also depend on one side alone; as large as the others.
+        One more feature, or what is added to similarities, so that scores may also depend on one side alone.
     """
 
-    kernel: Kernel | None
+    kernel: Mixture | None
     rotation: Array
     known: Array
     values: Array
-    constant: float = 0.0
+    constant: float
 
     @staticmethod
     def linear(Z: Array) -> Coordinates:
@@ -65,33 +68,38 @@ class Coordinates:
         return Coordinates(None, rotation, X @ rotation, values, constant)
 
     @staticmethod
-    def of_kernel(kernel: Kernel, rng: np.random.RandomState) -> Coordinates:
+    def of_kernel(kernel: Mixture, rng: np.random.RandomState) -> Coordinates:
         """Features whose inner products are the kernel; O(p³ + m p²) for p landmarks, all entities if they are few."""
+        everything = slice(0, kernel.count)
         if kernel.count <= LANDMARKS:
-            values, Q = np.linalg.eigh(kernel.weights(kernel.points))
-            kept = values > 1e-10 * values[-1]
-            root = np.sqrt(values[kept])
-            return Coordinates(kernel, Q[:, kept] / root, Q[:, kept] * root, values[kept])
+            values, Q = _eigen(kernel.similarities_at(None, everything) + CONSTANT)
+            return Coordinates(kernel, Q / np.sqrt(values), Q * np.sqrt(values), values, CONSTANT)
         at = np.sort(rng.choice(kernel.count, LANDMARKS, replace=False))
-        landmarks = Kernel(kernel.points[at], kernel.bandwidth, None, kernel.cosine)
-        values, Q = np.linalg.eigh(landmarks.weights(landmarks.points))
-        kept = values > 1e-10 * values[-1]
-        roots = Q[:, kept] / np.sqrt(values[kept])
-        X = landmarks.weights(kernel.points) @ roots
-        rotation, values = _diagonal(X)
-        return Coordinates(landmarks, roots @ rotation, X @ rotation, values)
+        landmarks = kernel.chosen(at)
+        values, Q = _eigen(landmarks.similarities_at(None, slice(0, LANDMARKS)) + CONSTANT)
+        points = tuple(part.points for part in kernel.kernels)
+        X = (landmarks.similarities_at(points, everything) + CONSTANT) @ (Q / np.sqrt(values))
+        rotation, diagonal = _diagonal(X)
+        return Coordinates(landmarks, Q / np.sqrt(values) @ rotation, X @ rotation, diagonal, CONSTANT)
 
-    def __call__(self, Z: Array | None, at: slice) -> Array:
-        """φ of some new entities or, if Z is None, of some of the known ones."""
+    def __call__(self, Z: Sequence[Array] | None, at: slice) -> Array:
+        """φ of some new entities, given in all descriptions, or, if Z is None, of some of the known ones."""
         if Z is None:
             return self.known[at]
         if self.kernel is not None:
-            return self.kernel.weights(Z[at]) @ self.rotation
-        return _with_constant(Z[at].toarray() if is_sparse(Z) else Z[at], self.constant) @ self.rotation
+            return (self.kernel.similarities_at(Z, at) + self.constant) @ self.rotation
+        return _with_constant(Z[0][at].toarray() if is_sparse(Z[0]) else Z[0][at], self.constant) @ self.rotation
 
 
 def _with_constant(Z: Array, constant: float) -> Array:
     return np.hstack([Z, np.full((len(Z), 1), constant)])
+
+
+def _eigen(K: Array) -> tuple[Array, Array]:
+    """The positive eigenvalues of a kernel matrix, and their eigenvectors."""
+    values, Q = np.linalg.eigh(K)
+    kept = values > 1e-10 * values[-1]
+    return values[kept], Q[:, kept]
 
 
 def _diagonal(X: Array) -> tuple[Array, Array]:
@@ -145,7 +153,7 @@ class GridRidge:
     def scorer(self, Z_a: Any, Z_b: Any, max_bytes: float, count: bool = False) -> Callable[[slice], Block]:
         """A function that predicts the scores of some rows with all columns, as `GridRegression.scorer`."""
         a, b = self.coordinates
-        others = self.core @ b(Z_b, slice(None)).T
+        others = self.core @ b(Z_b, slice(0, self.Y.shape[1] if Z_b is None else Z_b[0].shape[0])).T
         return lambda at: Block(a(Z_a, at) @ others + self.mean)
 
     def pair_weights(self, phi: Array, psi: Array) -> Array:

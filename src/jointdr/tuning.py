@@ -21,6 +21,7 @@ from jointdr.association import AssociationModel
 from jointdr.bandwidths import expected_recall, is_zero_filled
 from jointdr.base import ViewsTransformer
 from jointdr.dyads import Dyads
+from jointdr.estimators import JDR
 from jointdr.progress import Progress
 from jointdr.ranking import table
 from jointdr.recommender import Recommender
@@ -29,6 +30,16 @@ from jointdr.splits import By, Split, splits
 
 RECALL_AT = (10, 30, 100)
 """Links are judged by the mean of the recalls at these numbers of retrieved entities."""
+
+ONE_SIDE = {
+    f"{prefix}{side}_{name}": (f"{prefix}{name}", k)
+    for prefix, name in (("", "bandwidth"), ("raw_", "bandwidth"), ("", "mix"))
+    for k, side in enumerate(("row", "column"))
+}
+"""Names for one side of a parameter that has two."""
+
+DEFAULTS = {"bandwidth": 0.5, "raw_bandwidth": 0.5, "mix": 0.0}
+"""What the other side is where nothing has been said of it."""
 
 Setting = dict[str, Any]
 
@@ -87,12 +98,15 @@ def tuned(
     if not stages or not all(isinstance(stage, Mapping) and stage for stage in stages):
         raise ValueError("grid must be a mapping of parameter names to values, or a sequence of such mappings.")
     stages = [{_full_name(model, name): list(values) for name, values in stage.items()} for stage in stages]
-    unknown = sorted({name for stage in stages for name in stage} - set(_resolved(model, dyads).get_params()))
+    resolved = _resolved(model, dyads)
+    unknown = sorted(
+        {ONE_SIDE.get(name, (name, 0))[0] for stage in stages for name in stage} - set(resolved.get_params())
+    )
     if unknown:
         raise ValueError(f"grid has parameters that {type(model).__name__} does not have: {unknown}.")
     ranks = [r for stage in stages for r in stage.get("embedding__n_components", ())]
     benches = [
-        _bench(_resolved(model, dyads), split, max(ranks, default=None))
+        _bench(resolved, split, max(ranks, default=None))
         for split in splits(dyads, by, n_splits, test_size, random_state)
     ]
     recall = is_zero_filled(dyads.Y, dyads.is_complete)
@@ -102,7 +116,7 @@ def tuned(
     with Progress(total, "tuning", progress) as bar:
         for stage in stages:
             for values in itertools.product(*stage.values()):
-                setting = {**best, **dict(zip(stage, values, strict=True))}
+                setting = with_sides(resolved, best, dict(zip(stage, values, strict=True)))
                 if repr(setting) not in found:
                     scores = []
                     for bench in benches:
@@ -121,11 +135,56 @@ def tuned(
     return Tuning(table(**columns), best, float(columns["score"].max()), "recall" if recall else "negative rmse")
 
 
+def with_sides(model: Recommender, before: Setting, values: Setting) -> Setting:
+    """A setting with other values, of which some are for one side of a parameter that has two."""
+    setting = dict(before)
+    for name, value in values.items():
+        whole, side = ONE_SIDE.get(name, (name, None))
+        if side is not None:
+            pair = setting.get(whole, model.get_params()[whole])
+            pair = list(pair) if isinstance(pair, (tuple, list)) else [pair, pair]
+            pair[side] = value
+            value = tuple(DEFAULTS[whole] if isinstance(v, str) or v is None else v for v in pair)
+        setting[whole] = value
+    return setting
+
+
+def recipe(model: AssociationModel, dyads: Dyads) -> list[dict[str, list[Any]]]:
+    """The stages that `AssociationModel.tune` tries by default.
+
+    Weights of angles; the power of Σ, the number of directions and the row bandwidth; how much columns borrow from each
+    other; the ridge of the normalization; how much the features as they are count beside the coordinates. Grades also
+    try kernel ridge regression.
+    """
+    q = {power: power**-0.5 for power in (1, 2, 3, 5, 8)}
+    borrowed = [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 1.0]
+    columns: dict[str, list[Any]] = {"column_bandwidth": [q[1], q[3], q[8]], "borrow": borrowed}
+    start: dict[str, list[Any]] = {"kernel": ["cosine"], "borrow": [0.5], "column_bandwidth": [q[3]]}
+    powers = [q[1], q[2], q[3], q[5]]
+    if isinstance(model.embedding, (str, JDR)):
+        n = min(*dyads.n_features, *dyads.shape)
+        first = {**start, "scale": [0.25, 0.5], "n_components": sorted({max(1, n // 4), max(1, n // 2), n})}
+        stages = [
+            {**first, "embedding__ridge": [0.1], "row_bandwidth": powers},
+            columns,
+            {"embedding__ridge": [0.1, 1.0, 10.0], "row_bandwidth": powers},
+            {"row_mix": [0.25, 0.5, 0.75], "raw_row_bandwidth": [q[2], q[3], q[5], q[8]]},
+            {"column_mix": [0.0, 0.5, 1.0], **columns},
+        ]
+    else:
+        stages = [{**start, "row_bandwidth": [*powers, q[8]]}, columns]
+    if not is_zero_filled(dyads.Y, dyads.is_complete):
+        stages.append({"head": ["kernel_ridge"], "alpha": [0.1, 1.0, 10.0], "row_bandwidth": powers})
+        stages.append({"borrow": [0.5, 0.8, 1.0], "column_bandwidth": powers})
+    return stages
+
+
 def judged(scores: Array, split: Split, recall: bool) -> float:
     """How good predictions of a split are: the mean recall at 10, 30 and 100, or minus the root mean square error."""
     truth = dense(split.test.Y)
     if not recall:
-        mask = np.ones(truth.shape, dtype=bool) if split.test.is_complete else split.test.observed.toarray()
+        observed = split.test.observed
+        mask = np.ones(truth.shape, dtype=bool) if observed is None else observed.toarray()
         return -float(np.sqrt(np.mean((scores - truth)[mask] ** 2)))
     if (known := split.known) is not None:
         scores = np.where(known, -np.inf, scores)
@@ -171,7 +230,7 @@ class _Refitted:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = clone(self.model).set_params(**setting)
-            return model.fit(self.split.train).predict(*self.split.new)  # type: ignore[attr-defined]
+            return model.fit(self.split.train).predict(*self.split.new)
 
 
 class _Bench(_Refitted):
@@ -218,7 +277,7 @@ class _Bench(_Refitted):
     def _descriptions(self, model: AssociationModel) -> tuple[AssociationModel, Any]:
         """A model fitted up to its bandwidths, and the entities that it is to predict; those of the last are kept."""
         params = {k: v for k, v in model.get_params().items() if k not in ("bandwidth", "raw_bandwidth", "borrow")}
-        params["mix"] = model.mix > 0
+        params["mix"] = max(model._mixes()) > 0
         key = repr(sorted(params.items(), key=lambda item: item[0]))
         if self.described is None or self.described[0] != key:
             self.sums.clear()

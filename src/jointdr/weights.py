@@ -130,6 +130,23 @@ class Mixture:
             mixed[np.arange(len(mixed)), np.arange(at.start, at.stop)] += self.own
         return mixed
 
+    def similarities_at(self, Z: Sequence[Array] | None, at: slice) -> Array:
+        """The plain weighted sum of the kernels, which are 1 at distance 0, as a symmetric positive kernel."""
+        lent = 1.0 - self.own
+        parts = zip(self.kernels, self.shares, strict=True)
+        total = sum(
+            lent * share * kernel.weights_at(None if Z is None else Z[t], at)
+            for t, (kernel, share) in enumerate(parts)
+            if lent * share > 0
+        )
+        if Z is None and self.own > 0:
+            total = total + self.own * np.eye(at.stop - at.start, self.count, at.start)
+        return np.asarray(total)
+
+    def chosen(self, at: Array) -> Mixture:
+        """The mixture of some of the points only."""
+        return replace(self, kernels=tuple(replace(kernel, points=kernel.points[at]) for kernel in self.kernels))
+
 
 AnyKernel = Kernel | Mixture
 
