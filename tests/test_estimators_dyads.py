@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from jointdr import IHT, JDR, OLS, PCA, PHD, SAVE, SIR, SOLS, Dyads, JDRRegressor
-from jointdr.metrics import nsee
+from jointdr.metrics import nsee, subspace_error
 
 
 @pytest.fixture
@@ -109,6 +109,25 @@ def test_subpopulations_of_pairs(dyads):
     groups = np.arange(len(y)) % 3
     mine, theirs = SOLS(2).fit(dyads, groups=groups), SOLS(2).fit(X, y, groups=groups)
     np.testing.assert_allclose(mine.embeddings_[1], theirs.embeddings_[1], atol=1e-7)
+
+
+@pytest.mark.parametrize("observed", ["dense", "zero-filled", "some"])
+def test_entities_as_subpopulations(dyads, rng, observed):
+    """The row directions span the leading coefficients of one regression for each column, and the reverse."""
+    if observed == "some":
+        dyads = dyads.pairs(rng.random(dyads.shape) < 0.5)
+    elif observed == "zero-filled":
+        Y = np.where(rng.random(dyads.shape) < 0.3, dyads.Y, 0.0)
+        dyads = Dyads(sparse.csr_array(Y), dyads.A, dyads.B)
+    model = SOLS(2).fit(dyads)
+    mask = np.ones(dyads.shape, bool) if dyads.is_complete else dyads.observed.toarray()
+    Y = dyads.Y.toarray() if sparse.issparse(dyads.Y) else dyads.Y
+    covariances = [np.cov(X.T, bias=True) for X in dyads.triples()[0].arrays]
+    for k, (X, scores, seen) in enumerate(((dyads.A, Y, mask), (dyads.B, Y.T, mask.T))):
+        c = [np.sqrt(w.sum()) * np.cov(X[w].T, y[w], bias=True)[:-1, -1] for y, w in zip(scores.T, seen.T, strict=True)]
+        L = np.linalg.cholesky(covariances[k])
+        U = np.linalg.svd(np.linalg.solve(L, np.array(c).T), full_matrices=False)[0][:, :2]
+        assert subspace_error(np.linalg.solve(L.T, U), model.embeddings_[k]) < 1e-6
 
 
 def test_sparse_entities_are_gathered_too(dyads):

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from jointdr import persist
-from jointdr.arrays import Array, is_sparse
+from jointdr.arrays import Array
 from jointdr.bandwidths import chosen
 from jointdr.base import ViewsTransformer, exponent_of
 from jointdr.dyads import Dyads
@@ -24,11 +24,12 @@ from jointdr.hessian import IHT, PHD
 from jointdr.ranking import Block
 from jointdr.recommender import Recommender
 from jointdr.ridge import Coordinates, GridRidge
+from jointdr.sides import Describer, Side
 from jointdr.slicing import SAVE, SIR, SOLS
-from jointdr.smoothing import GridRegression
+from jointdr.smoothing import GridRegression, rows_at_once
 from jointdr.splits import By
 from jointdr.tables import Entities
-from jointdr.weights import Kernel, Mixture, spread, unit_rows
+from jointdr.weights import Mixture
 
 if TYPE_CHECKING:
     from jointdr.tuning import Tuning
@@ -37,7 +38,9 @@ HEADS = ("kernel", "bilinear", "kernel_ridge")
 KERNELS = ("gaussian", "cosine")
 FAMILY = {method.__name__: method for method in (IHT, JDR, OLS, PCA, PHD, SAVE, SIR, SOLS)}
 """The embeddings that a saved model may hold."""
-Bandwidths = tuple[float, float]
+Pair = tuple[float, float]
+"""One number for rows, one for columns."""
+Head = GridRegression | GridRidge
 
 
 class AssociationModel(Recommender):
@@ -141,8 +144,6 @@ class AssociationModel(Recommender):
         self.max_bytes = max_bytes
         self.random_state = random_state
 
-    _memos: Any = None  # where `tune` keeps distances
-
     # ---------------------------------------------------------------- fitting
 
     def fit(self, Y: Any, A: Any = None, B: Any = None, observed: Any = None) -> Self:
@@ -160,24 +161,22 @@ class AssociationModel(Recommender):
         dyads = self._dyads(Y, A, B, observed)
         self._check_parameters()
         embedding = self._embedding_for(dyads)
-        if embedding is not None:
-            embedding = embedding.fit(dyads)
-        return self._fit_head(dyads, embedding)
+        return self._fit_head(dyads, embedding if embedding is None else embedding.fit(dyads))
 
     def _fit_head(self, dyads: Dyads, embedding: ViewsTransformer | None) -> Self:
         """Fit what follows the embedding, which is fitted already."""
+        sides = self._sides_of(dyads, embedding)
+        bandwidths = self._bandwidths(dyads, sides)
+        head = self._head_of(dyads.Y, dyads.is_complete, sides, bandwidths)
         self._remember(dyads)
-        self._describe(dyads, embedding)
-        self.bandwidth_ = self._bandwidths_of(self.bandwidth, 0, "bandwidth")
-        self.raw_bandwidth_: Bandwidths | None = None
-        if len(self._points[0]) > 1:
-            self.raw_bandwidth_ = (
-                self.bandwidth_
-                if self.raw_bandwidth is None
-                else self._bandwidths_of(self.raw_bandwidth, 1, "raw_bandwidth")
-            )
-        self._build()
+        self._set(embedding, sides, bandwidths, head)
         return self
+
+    def _set(
+        self, embedding: ViewsTransformer | None, sides: tuple[Side, Side], bandwidths: list[Pair | None], head: Head
+    ) -> None:
+        self.embedding_, self._sides, self._head = embedding, sides, head
+        self.bandwidth_, self.raw_bandwidth_ = bandwidths[0] or (1.0, 1.0), bandwidths[1]
 
     def _embedding_for(self, dyads: Dyads) -> ViewsTransformer | None:
         if self.embedding is None:
@@ -210,118 +209,82 @@ class AssociationModel(Recommender):
         if self.embedding is None and max(self._mixes()) > 0:
             raise ValueError("mix adds the features as they are, which embedding=None has already: leave it out.")
 
-    def _mixes(self) -> tuple[float, float]:
+    def _mixes(self) -> Pair:
         """The share of the features as they are, of rows and of columns."""
-        try:
-            given = np.broadcast_to(np.asarray(self.mix, dtype=float), 2)
-        except (TypeError, ValueError):
-            given = np.array([np.nan])
-        if given.shape != (2,) or not ((given >= 0) & (given <= 1)).all():
+        given = pair_of(self.mix)
+        if given is None or not 0 <= min(given) <= max(given) <= 1:
             raise ValueError(f"mix={self.mix!r} must be a number from 0 to 1, or one for rows and one for columns.")
-        return float(given[0]), float(given[1])
+        return given
 
-    # ---------------------------------------------------------------- descriptions of entities
-
-    def _describe(self, dyads: Dyads, embedding: ViewsTransformer | None) -> None:
+    def _sides_of(self, dyads: Dyads, embedding: ViewsTransformer | None) -> tuple[Side, Side]:
         """What the head is fitted to."""
-        self.embedding_ = embedding
-        self._centers = tuple(self._centers_of(k, X) for k, X in enumerate((dyads.A, dyads.B)))
-        self._points = tuple(self._described_by(k, X) for k, X in enumerate((dyads.A, dyads.B)))
-        self._units = tuple(tuple(self._unit_of(points) for points in side) for side in self._points)
-        self._scores, self._is_complete = dyads.Y, dyads.is_complete
-
-    def _tables(self, k: int, X: Array) -> list[Array]:
-        """The coordinates of entities, and their features as they are where these play a part."""
-        if self.embedding_ is None:
-            return [X]
-        embedded = self.embedding_._scaled_view(k, X, self._exponent())
-        return [embedded, X] if max(self._mixes()) > 0 else [embedded]
-
-    def _exponent(self) -> float:
-        assert self.embedding_ is not None
-        if isinstance(self.scale, str) and self.scale == "auto":
-            return 0.5 if isinstance(self.embedding_, JDR) else self.embedding_._exponent()
-        return exponent_of(self.scale)
-
-    def _centers_of(self, k: int, X: Array) -> tuple[Array | None, ...]:
-        if self.kernel == "cosine" and self.head != "bilinear":
-            return (None,) * len(self._tables(k, X))
-        return tuple(None if is_sparse(T) else np.asarray(T, dtype=float).mean(axis=0) for T in self._tables(k, X))
-
-    def _described_by(self, k: int, X: Array) -> tuple[Array, ...]:
-        """What kernels and heads see of entities: one table for each description."""
-        parts = []
-        for T, center in zip(self._tables(k, X), self._centers[k], strict=True):
-            T = T if is_sparse(T) else np.asarray(T, dtype=float)
-            if center is not None:
-                T = T - center
-            elif self.kernel == "cosine" and self.head != "bilinear":
-                T = unit_rows(T)
-            parts.append(T)
-        return tuple(parts)
-
-    # ---------------------------------------------------------------- heads
-
-    def _kernel_of(self, k: int, description: int) -> Kernel:
-        """The kernel of one side, with bandwidth 1."""
         adaptive = None if self.adaptive is None else int(self.adaptive)
-        memo = None if self._memos is None else self._memos[k][description]
-        return Kernel(self._points[k][description], 1.0, adaptive, self.kernel == "cosine", memo)
+        cosine = self.kernel == "cosine" and self.head != "bilinear"
+        exponent, with_raw = self._exponent(embedding), max(self._mixes()) > 0
+        a, b = (
+            Side.of(Describer(embedding, k, exponent, with_raw, cosine), X, adaptive)
+            for k, X in enumerate((dyads.A, dyads.B))
+        )
+        return a, b
 
-    def _unit_of(self, points: Array) -> float:
-        """What a bandwidth of 1 is."""
-        return spread(points) if self.kernel == "gaussian" and self.adaptive is None else 1.0
+    def _exponent(self, embedding: ViewsTransformer | None) -> float:
+        if not isinstance(self.scale, str) or self.scale != "auto":
+            return exponent_of(self.scale)
+        return 0.5 if embedding is None or isinstance(embedding, JDR) else embedding._exponent()
 
-    def _bandwidths_of(self, value: Any, description: int, name: str) -> Bandwidths:
+    def _bandwidths(self, dyads: Dyads, sides: tuple[Side, Side]) -> list[Pair | None]:
+        """The bandwidths of the coordinates, and of the features as they are where these play a part."""
+        found: list[Pair | None] = [self._bandwidths_of("bandwidth", 0, dyads, sides)]
+        if len(sides[0].points) == 1:
+            return [*found, None]
+        raw = self.raw_bandwidth
+        return [*found, found[0] if raw is None else self._bandwidths_of("raw_bandwidth", 1, dyads, sides)]
+
+    def _bandwidths_of(self, name: str, description: int, dyads: Dyads, sides: tuple[Side, Side]) -> Pair:
         """Both bandwidths, as given or chosen, in their units."""
+        value = getattr(self, name)
         if isinstance(value, str) and value == "auto":
             if self.head == "bilinear":
                 return (1.0, 1.0)  # which has no kernel
-            kernels = (self._kernel_of(0, description), self._kernel_of(1, description))
+            kernels = (sides[0].kernel(description), sides[1].kernel(description))
             rng = check_random_state(self.random_state)
-            h = chosen(
-                self._scores, self._is_complete, kernels, float(self.max_bytes), rng, own=1.0 - float(self.borrow)
-            )
-            return h[0] / self._units[0][description], h[1] / self._units[1][description]
-        try:
-            given = np.broadcast_to(np.asarray(value, dtype=float), 2)
-        except (TypeError, ValueError):
-            given = np.array([np.nan])
-        if given.shape != (2,) or not np.isfinite(given).all() or (given < 0).any():
+            own = 1.0 - float(self.borrow)
+            h = chosen(dyads.Y, dyads.is_complete, kernels, float(self.max_bytes), rng, own)
+            return h[0] / sides[0].units[description], h[1] / sides[1].units[description]
+        given = pair_of(value)
+        if given is None or min(given) < 0:
             raise ValueError(f"{name}={value!r} must be 'auto', a number >= 0, or one for rows and one for columns.")
-        return float(given[0]), float(given[1])
+        return given
 
-    def _side(self, k: int) -> Mixture:
-        own = 1.0 - float(self.borrow) if k == 1 else 0.0
-        first = self._kernel_of(k, 0).at(self.bandwidth_[k] * self._units[k][0])
-        if self.raw_bandwidth_ is None:
-            return Mixture((first,), (1.0,), own)
-        second = self._kernel_of(k, 1).at(self.raw_bandwidth_[k] * self._units[k][1])
-        mix = self._mixes()[k]
-        return Mixture((first, second), (1.0 - mix, mix), own)
+    def _mixtures(self, sides: tuple[Side, Side], bandwidths: list[Pair | None]) -> tuple[Mixture, Mixture]:
+        """The weights of both sides."""
+        (h, raw), mixes, own = bandwidths, self._mixes(), 1.0 - float(self.borrow)
+        assert h is not None
+        raws = (None, None) if raw is None else raw
+        return (
+            sides[0].mixture(h[0], raws[0], mixes[0], 0.0),
+            sides[1].mixture(h[1], raws[1], mixes[1], own),
+        )
 
-    def _build(self) -> None:
-        """The head, from what a file keeps of a fitted model."""
-        self._head: GridRegression | GridRidge
-        if self.head == "kernel":
-            self._head = GridRegression(self._scores, self._is_complete, (self._side(0), self._side(1)))
-            return
+    def _head_of(self, Y: Array, complete: bool, sides: tuple[Side, Side], bandwidths: list[Pair | None]) -> Head:
+        """The fitted head; the same for the same arguments, so that a file need not keep it."""
         if self.head == "bilinear":
-            coordinates = tuple(Coordinates.linear(points[0]) for points in self._points)
-        else:
-            if min(self.bandwidth_) == 0:
-                raise ValueError("bandwidth 0 is for head='kernel': kernel_ridge needs positive bandwidths.")
-            coordinates = tuple(Coordinates.of_kernel(self._side(k), np.random.RandomState(0)) for k in (0, 1))
-        a, b = coordinates
-        self._head = GridRidge.fit(self._scores, self._is_complete, (a, b), float(self.alpha))
+            a, b = (Coordinates.linear(side.points[0]) for side in sides)
+            return GridRidge.fit(Y, complete, (a, b), float(self.alpha))
+        mixtures = self._mixtures(sides, bandwidths)
+        if self.head == "kernel":
+            return GridRegression(Y, complete, mixtures)
+        if min(min(h) for h in bandwidths if h is not None) == 0:
+            raise ValueError("bandwidth 0 is for head='kernel': kernel_ridge needs positive bandwidths.")
+        a, b = (Coordinates.of_kernel(mixture, np.random.RandomState(0)) for mixture in mixtures)
+        return GridRidge.fit(Y, complete, (a, b), float(self.alpha))
 
     def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], Block]:
-        Z = [None if X is None else self._described_by(k, X) for k, X in enumerate((A, B))]
+        Z = [None if X is None else side.describe(X) for side, X in zip(self._sides, (A, B), strict=True)]
         return self._head.scorer(Z[0], Z[1], float(self.max_bytes) / 2, count)
 
     def _rows_at_once(self, n_columns: int) -> int:
-        grid = GridRegression(self._scores, self._is_complete, (self._side(0), self._side(1)))
-        return grid.rows_at_once(n_columns, float(self.max_bytes) / 2)
+        return rows_at_once(self._head.Y, self._head.complete, n_columns, float(self.max_bytes) / 2)
 
     # ---------------------------------------------------------------- tuning
 
@@ -390,7 +353,7 @@ class AssociationModel(Recommender):
         then the mean of the known scores of the column. Only for ``head="kernel"``.
         """
         check_is_fitted(self)
-        if self.head != "kernel":
+        if not isinstance(self._head, GridRegression):
             raise ValueError(f"head={self.head!r} has no neighbours: they belong to head='kernel'.")
         A, B = (None if X is None else self._checked(k, X).X for k, X in enumerate((A_new, B_new)))
         n_rows = len(self.row_ids_) if A is None else A.shape[0]
@@ -420,8 +383,7 @@ class AssociationModel(Recommender):
         weights = self._pair_weights(*(entity[1] for entity in entities))
         return explained(
             weights,
-            self._scores,
-            self._is_complete,
+            self._head.Y,
             (self.row_ids_, self.column_ids_),
             (entities[0][0], entities[1][0]),
             int(k),
@@ -442,7 +404,7 @@ class AssociationModel(Recommender):
         new: Entities = self._checked(side, value)
         if new.X.shape[0] != 1:
             raise ValueError(f"explain takes one {name!r} at a time, but got {new.X.shape[0]}.")
-        return "new" if new.ids is None else str(new.ids[0]), self._described_by(side, new.X)
+        return "new" if new.ids is None else str(new.ids[0]), self._sides[side].describe(new.X)
 
     def _pair_weights(self, row: Any, column: Any) -> Array:
         """What each known score counts in the prediction of one pair."""
@@ -466,13 +428,12 @@ class AssociationModel(Recommender):
             "params": {name: persist.to_json(value) for name, value in params.items()},
             "bandwidth": list(self.bandwidth_),
             "raw_bandwidth": None if self.raw_bandwidth_ is None else list(self.raw_bandwidth_),
-            "units": [list(side) for side in self._units],
-            "complete": self._is_complete,
-            "descriptions": len(self._points[0]),
+            "complete": self._head.complete,
+            "sides": [self._described_side(side) for side in self._sides],
         }
-        arrays |= persist.packed("scores", self._scores)
-        for k in (0, 1):
-            for t, (points, center) in enumerate(zip(self._points[k], self._centers[k], strict=True)):
+        arrays |= persist.packed("scores", self._head.Y)
+        for k, side in enumerate(self._sides):
+            for t, (points, center) in enumerate(zip(side.points, side.describe.centers, strict=True)):
                 arrays |= persist.packed(f"points.{k}.{t}", points)
                 if center is not None:
                     arrays[f"center.{k}.{t}"] = center
@@ -487,26 +448,47 @@ class AssociationModel(Recommender):
         """Read a model that `save` wrote. It gives the same results to the last bit, and no code is run."""
         header, arrays = persist.read(path, cls.__name__)
         model = cls(**{name: persist.from_json(value) for name, value in header["params"].items()})
-        model.embedding_ = None
+        embedding = None
         if "embedding" in header:
             inner = {name.removeprefix("embedding/"): v for name, v in arrays.items() if name.startswith("embedding/")}
-            kind = FAMILY[header["embedding"]["kind"]]
-            model.embedding_ = persist.restored(kind, header["embedding"], inner)
-            model.embedding = clone(model.embedding_)
+            embedding = persist.restored(FAMILY[header["embedding"]["kind"]], header["embedding"], inner)
+            model.embedding = clone(embedding)
         model._recall(header, arrays)
-        model._points = tuple(
-            tuple(persist.unpacked(f"points.{k}.{t}", arrays) for t in range(header["descriptions"])) for k in (0, 1)
-        )
-        model._centers = tuple(
-            tuple(arrays.get(f"center.{k}.{t}") for t in range(header["descriptions"])) for k in (0, 1)
-        )
-        model._units = tuple(tuple(side) for side in header["units"])
-        model._scores, model._is_complete = persist.unpacked("scores", arrays), header["complete"]
-        model.bandwidth_ = (header["bandwidth"][0], header["bandwidth"][1])
-        raw = header["raw_bandwidth"]
-        model.raw_bandwidth_ = None if raw is None else (raw[0], raw[1])
-        model._build()
+        a, b = (_side(embedding, k, described, arrays) for k, described in enumerate(header["sides"]))
+        bandwidths = [None if h is None else (h[0], h[1]) for h in (header["bandwidth"], header["raw_bandwidth"])]
+        Y, complete = persist.unpacked("scores", arrays), bool(header["complete"])
+        model._set(embedding, (a, b), bandwidths, model._head_of(Y, complete, (a, b), bandwidths))
         return model
+
+    @staticmethod
+    def _described_side(side: Side) -> dict[str, Any]:
+        describe = side.describe
+        return {
+            "exponent": describe.exponent,
+            "with_raw": describe.with_raw,
+            "cosine": describe.cosine,
+            "adaptive": side.adaptive,
+            "units": list(side.units),
+        }
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_head")
+
+
+def pair_of(value: Any) -> Pair | None:
+    """A number for both sides or one for each; None if it is neither."""
+    try:
+        given = np.broadcast_to(np.asarray(value, dtype=float), 2)
+    except (TypeError, ValueError):
+        return None
+    return (float(given[0]), float(given[1])) if np.isfinite(given).all() else None
+
+
+def _side(embedding: Any, k: int, described: dict[str, Any], arrays: dict[str, Array]) -> Side:
+    """A side that a file described."""
+    count = len(described["units"])
+    centers = tuple(arrays.get(f"center.{k}.{t}") for t in range(count))
+    cosine, with_raw = bool(described["cosine"]), bool(described["with_raw"])
+    describe = Describer(embedding, k, float(described["exponent"]), with_raw, cosine, centers)
+    points = tuple(persist.unpacked(f"points.{k}.{t}", arrays) for t in range(count))
+    return Side(describe, points, described["adaptive"], tuple(described["units"]))

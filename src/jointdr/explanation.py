@@ -47,16 +47,13 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explained(
-    weights: Array, Y: Array, complete: bool, ids: tuple[Array, Array], names: tuple[str, str], k: int
-) -> Explanation:
+def explained(weights: Array, Y: Array, ids: tuple[Array, Array], names: tuple[str, str], k: int) -> Explanation:
     """The largest contributions to Σ w_pq y_pq.
 
     Parameters
     ----------
     weights : (m_A, m_B) array, or CSR array with the pattern of Y
     Y : (m_A, m_B) array, or CSR array
-    complete : bool
     ids : two arrays of str
         Of the known rows and columns.
     names : two str

@@ -17,6 +17,7 @@ from jointdr.classical import (
 )
 from jointdr.directions import Options
 from jointdr.embedding import Embedding, projected, signs_of
+from jointdr.engines.grid import Grid
 from jointdr.engines.local import LARGE_BLOCK_BYTES, Rows, block_rows
 from jointdr.moments import Moments
 from jointdr.normalize import Whitener, joint_whitening, regularized, whiteners
@@ -89,6 +90,29 @@ def sols(parts: Sequence[Moments], options: Options) -> Embedding:
     blocks = np.split(beta, np.cumsum(whole.n_features)[:-1])
     columns = [_coordinates(whole, m, k, options, b) for k, (m, b) in enumerate(zip(maps, blocks, strict=True))]
     factors = leading(maps, columns, options)
+    core = _regression(whole, [m.push(U) for m, (U, _) in zip(maps, factors, strict=True)])
+    return embedding_of(maps, factors, core, whole.y_mean)
+
+
+def sols_of_entities(grid: Grid, moments: Moments, options: Options) -> Embedding:
+    """Separable least squares on a grid, with the entities of the other kind as subpopulations; O(|Y| n + m n²).
+
+    For the rows, every column entity is a subpopulation: least squares of its scores on the features of the rows,
+    normalized by their covariance over all pairs; and the reverse for the columns. The embedding of each side is
+    spanned by the leading left singular vectors of all of them, which weigh as in `sols`.
+
+    Parameters
+    ----------
+    grid : Grid
+    moments : Moments
+        Of the grid, with the ``"means"`` block and the cross covariance.
+    options : Options
+    """
+    maps = maps_of(moments, options)
+    require_directions(options, min(grid.Y.shape), "there is one direction per entity of the other kind")
+    columns = [m.pull(grid.entity_covariances(k)) for k, m in enumerate(maps)]
+    factors = leading(maps, columns, options)
+    whole = moments.central()
     core = _regression(whole, [m.push(U) for m, (U, _) in zip(maps, factors, strict=True)])
     return embedding_of(maps, factors, core, whole.y_mean)
 

@@ -24,7 +24,7 @@ from jointdr.weights import Mixture
 ITERATIONS = 200
 """Of conjugate gradients, at most."""
 
-REDUCTION = 1e-10
+REDUCTION = 1e-12
 """They end when the squared gradient, in the preconditioner's norm, has fallen to this fraction."""
 
 CONSTANT = 0.2

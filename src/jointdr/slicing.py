@@ -16,7 +16,7 @@ from jointdr.engines.local import LARGE_BLOCK_BYTES, Rows, block_rows
 from jointdr.estimators import warn_no_signal
 from jointdr.explained import linear_share
 from jointdr.family import MomentMethod, without_score
-from jointdr.joined import sols
+from jointdr.joined import sols, sols_of_entities
 from jointdr.moments import Moments
 from jointdr.response import Transform, indicators
 from jointdr.views import Views
@@ -205,7 +205,8 @@ class SOLS(MomentMethod):
 
     Unlike `OLS`, the covariance between the views is taken into account, so that a view gets no credit for what another
     one explains. Least squares gives one direction for each response; more come from subpopulations: ``groups=`` in
-    `fit`, or slices of y.
+    `fit`, or slices of y. In a `Dyads`, if there are neither, every column entity is a subpopulation for the rows, and
+    every row entity for the columns.
 
     Parameters
     ----------
@@ -277,7 +278,8 @@ class SOLS(MomentMethod):
             The label of the subpopulation that each row belongs to.
         """
         if isinstance(X, Dyads):
-            return self._fit_pairs(X, y, sample_weight, groups=groups)
+            by_entity = groups is None and self.n_slices is None and self.edges is None and self.n_components != 1
+            return self._fit_entities(X, y) if by_entity else self._fit_pairs(X, y, sample_weight, groups=groups)
         with self._unchanged_on_failure():
             return self._fitted(X, y, sample_weight, groups=groups)
 
@@ -288,6 +290,23 @@ class SOLS(MomentMethod):
         """
         with self._unchanged_on_failure():
             return self._extended(X, y, sample_weight, groups=groups)
+
+    def _fit_entities(self, dyads: Dyads, y: Any) -> Self:
+        """Fit to dyads with entities as subpopulations."""
+        if y is not None:
+            raise TypeError("SOLS takes the response from a Dyads: leave y out.")
+        with self._unchanged_on_failure():
+            views = self._validated(dyads, reset=True, minimum_rows=1)
+            self._forget()
+            self.response_ = Transform("identity", np.empty(0))
+            with np.errstate(all="ignore"):
+                moments = dyads.moments(blocks=("means",), covariance="full", cross_covariance=True)
+            self._require_finite([moments], views)
+            if not (moments.y_variances > 0).any():
+                warn_no_signal()
+            self.moments_used_ = ("means",)
+            self._embedding = sols_of_entities(dyads.grid, moments, self._options())
+        return self
 
     def _checked_response(self, y: Any, views: Views) -> Array:
         y = super()._checked_response(y, views)

@@ -75,11 +75,6 @@ class GridRegression:
 
         return block
 
-    def rows_at_once(self, n_columns: int, max_bytes: float) -> int:
-        """For how many rows scores with so many columns are computed at a time."""
-        per_row = 8 * (3 * self.Y.shape[0] + (2 if self.complete else 5) * (self.Y.shape[1] + n_columns))
-        return max(1, int(max_bytes / per_row))
-
     def smoothed(self, K: Array, columns: Columns, count: bool = False) -> tuple[Array, Array | None]:
         """Scores and effective neighbours of rows whose kernel weights are given, (rows, m_A), and overwritten."""
         neighbors = None
@@ -139,6 +134,12 @@ class GridRegression:
         total = columns.sums(np.asarray(self.pattern.sum(axis=0), dtype=float)[None])[0]
         sums = columns.sums(np.asarray(self.Y.sum(axis=0), dtype=float)[None])[0]
         return np.divide(sums, total, out=np.full_like(sums, self.mean), where=total > VANISHING)
+
+
+def rows_at_once(Y: Array, complete: bool, n_columns: int, max_bytes: float) -> int:
+    """For how many rows scores with so many columns are computed at a time."""
+    per_row = 8 * (3 * Y.shape[0] + (2 if complete else 5) * (Y.shape[1] + n_columns))
+    return max(1, int(max_bytes / per_row))
 
 
 class Columns:

@@ -25,6 +25,7 @@ from jointdr.estimators import JDR
 from jointdr.progress import Progress
 from jointdr.ranking import table
 from jointdr.recommender import Recommender
+from jointdr.sides import Side, Tables
 from jointdr.smoothing import Columns, GridRegression, dense
 from jointdr.splits import By, Split, splits
 
@@ -242,7 +243,7 @@ class _Bench(_Refitted):
         super().__init__(model, split)
         self.most = most
         self.embeddings: dict[str, ViewsTransformer | None] = {}
-        self.described: tuple[str, AssociationModel, Any] | None = None
+        self.described: tuple[str, tuple[Side, Side], list[Tables | None]] | None = None
         self.sums: dict[Any, Any] = {}
         self.columns: dict[Any, Columns] = {}
 
@@ -254,28 +255,24 @@ class _Bench(_Refitted):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return clone(model)._fit_head(self.split.train, self._embedding(model)).predict(*self.split.new)
-        fitted, Z = self._descriptions(model)
-        for name in ("mix", "borrow"):
-            setattr(fitted, name, getattr(model, name))
-        fitted.bandwidth_ = fitted._bandwidths_of(model.bandwidth, 0, "bandwidth")
-        fitted.raw_bandwidth_ = None
-        if len(fitted._points[0]) > 1:
-            raw = model.raw_bandwidth
-            fitted.raw_bandwidth_ = fitted.bandwidth_ if raw is None else fitted._bandwidths_of(raw, 1, "raw_bandwidth")
-        h, raw = fitted.bandwidth_, fitted.raw_bandwidth_ or (None, None)
-        grid = GridRegression(fitted._scores, fitted._is_complete, (fitted._side(0), fitted._side(1)))
-        n_rows = self.split.test.shape[0]
-        row_key, column_key = (h[0], raw[0], model.mix), (h[1], raw[1], model.mix, model.borrow)
+        sides, Z = self._descriptions(model)
+        bandwidths = model._bandwidths(self.split.train, sides)
+        (h, raw), mixes = bandwidths, model._mixes()
+        assert h is not None
+        raw = raw or (0.0, 0.0)
+        train = self.split.train
+        grid = GridRegression(train.Y, train.is_complete, model._mixtures(sides, bandwidths))
+        row_key, column_key = (h[0], raw[0], mixes[0]), (h[1], raw[1], mixes[1], model.borrow)
         if row_key not in self.sums:
-            K = grid.kernels[0].weights_at(Z[0], slice(0, n_rows))
+            K = grid.kernels[0].weights_at(Z[0], slice(0, self.split.test.shape[0]))
             self.sums[row_key] = grid.row_sums(K)
         if column_key not in self.columns:
             self.columns.clear()  # they are large; settings come with the row bandwidths of one after the other
             self.columns[column_key] = Columns(grid.kernels[1], Z[1], float(model.max_bytes))
         return grid.averaged(tuple(part.copy() for part in self.sums[row_key]), self.columns[column_key])[0]
 
-    def _descriptions(self, model: AssociationModel) -> tuple[AssociationModel, Any]:
-        """A model fitted up to its bandwidths, and the entities that it is to predict; those of the last are kept."""
+    def _descriptions(self, model: AssociationModel) -> tuple[tuple[Side, Side], list[Tables | None]]:
+        """Both sides up to their bandwidths, and the entities to predict; those of the last model are kept."""
         params = {k: v for k, v in model.get_params().items() if k not in ("bandwidth", "raw_bandwidth", "borrow")}
         params["mix"] = max(model._mixes()) > 0
         key = repr(sorted(params.items(), key=lambda item: item[0]))
@@ -284,11 +281,11 @@ class _Bench(_Refitted):
             self.columns.clear()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                model._describe(self.split.train, self._embedding(model))
-            Z = [None if X is None else model._described_by(k, X) for k, X in enumerate(self.split.new)]
+                sides = model._sides_of(self.split.train, self._embedding(model))
             if 8 * max(self.split.train.shape) ** 2 <= float(model.max_bytes):
-                model._memos = tuple(tuple({} for _ in side) for side in model._points)
-            self.described = key, model, Z
+                sides = (sides[0].remembering(), sides[1].remembering())
+            Z = [None if X is None else side.describe(X) for side, X in zip(sides, self.split.new, strict=True)]
+            self.described = key, sides, Z
         return self.described[1], self.described[2]
 
     def _embedding(self, model: AssociationModel) -> ViewsTransformer | None:

@@ -112,6 +112,26 @@ class Grid:
         parts = (self.rows(np.flatnonzero(fold == k)) for k in range(n_folds))
         return [part.moments(kept, center, y_center, means) for part in parts]
 
+    def entity_covariances(self, k: int) -> Array:
+        """Covariances of the features of side k with the scores of each entity of the other side, (n_k, m_other).
+
+        Over the pairs of that entity, times the square root of its share of all pairs; O(|Y| n).
+        """
+        Y = self.Y if k == 0 else self.Y.T
+        X = as_float((self.A, self.B)[k], np.float64)
+        if is_sparse(Y):
+            Y = Y.tocsc().astype(float)
+        if self.complete:
+            counts = np.full(Y.shape[1], float(Y.shape[0]))
+            means = np.asarray(Y.sum(axis=0)).ravel() / counts
+            sums = np.asarray(inner(X, Y)) - np.outer(np.asarray(X.sum(axis=0)).ravel(), means)
+        else:
+            counts = np.diff(Y.indptr).astype(float)
+            means = np.asarray(Y.sum(axis=0)).ravel() / np.maximum(counts, 1)
+            deviations = type(Y)((Y.data - np.repeat(means, np.diff(Y.indptr)), Y.indices, Y.indptr), shape=Y.shape)
+            sums = np.asarray(inner(X, deviations))
+        return sums / np.sqrt(np.maximum(counts, 1) * self.n_pairs)
+
     def moments(
         self,
         keep: Keep,

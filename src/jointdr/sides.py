@@ -1,0 +1,124 @@
+"""What a model of dyads sees of the entities of one kind: their coordinates, their features as they are, or both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from jointdr.arrays import Array, is_sparse
+from jointdr.base import ViewsTransformer
+from jointdr.weights import Kernel, Mixture, spread, unit_rows
+
+Tables = tuple[Array, ...]
+"""The same entities in one or two descriptions."""
+
+
+@dataclass(frozen=True)
+class Describer:
+    """A map from features of entities to one or two tables that kernels can take.
+
+    Attributes
+    ----------
+    embedding : fitted ViewsTransformer or None
+        None: the features as they are, and nothing else.
+    view : int
+        0 for rows, 1 for columns.
+    exponent : float
+        Coordinates are scaled by this power of Σ.
+    with_raw : bool
+        Whether the features as they are come second.
+    cosine : bool
+        Whether every row is scaled to length 1.
+    centers : tuple of arrays or None
+        What is taken off each table, because distances lose digits far from 0; None for angles and sparse tables.
+    """
+
+    embedding: ViewsTransformer | None
+    view: int
+    exponent: float
+    with_raw: bool
+    cosine: bool
+    centers: tuple[Array | None, ...] = ()
+
+    def fitted(self, X: Array) -> Describer:
+        """The same with the centres of these entities."""
+        tables = self._tables(X)
+        return replace(self, centers=tuple(None if self.cosine or is_sparse(T) else T.mean(axis=0) for T in tables))
+
+    def __call__(self, X: Array) -> Tables:
+        """The tables of checked features; O(m n r)."""
+        parts = zip(self._tables(X), self.centers, strict=True)
+        return tuple(unit_rows(T) if self.cosine else T if c is None else T - c for T, c in parts)
+
+    def _tables(self, X: Array) -> Tables:
+        raw = X if is_sparse(X) else np.asarray(X, dtype=float)
+        if self.embedding is None:
+            return (raw,)
+        embedded = np.asarray(self.embedding._scaled_view(self.view, X, self.exponent), dtype=float)
+        return (embedded, raw) if self.with_raw else (embedded,)
+
+
+@dataclass(frozen=True)
+class Side:
+    """The known entities of one kind.
+
+    Attributes
+    ----------
+    describe : Describer
+    points : tuple of (m, r) arrays
+        The known entities in every description.
+    adaptive : int or None
+        As in `Kernel`.
+    units : tuple of floats
+        What a bandwidth of 1 is, in each description: the root mean square distance for Gaussian weights.
+    memos : tuple of dicts, or None
+        Where distances are kept for other bandwidths.
+    """
+
+    describe: Describer
+    points: Tables
+    adaptive: int | None = None
+    units: tuple[float, ...] = ()
+    memos: tuple[dict[Any, Array], ...] | None = field(default=None, compare=False, repr=False)
+
+    @staticmethod
+    def of(describe: Describer, X: Array, adaptive: int | None = None) -> Side:
+        """The side of these known entities."""
+        describe = describe.fitted(X)
+        points = describe(X)
+        relative = not describe.cosine and adaptive is None
+        return Side(describe, points, adaptive, tuple(spread(Z) if relative else 1.0 for Z in points))
+
+    @property
+    def count(self) -> int:
+        """The number of known entities."""
+        return int(self.points[0].shape[0])
+
+    def remembering(self) -> Side:
+        """The same, with distances kept."""
+        return replace(self, memos=tuple({} for _ in self.points))
+
+    def kernel(self, description: int = 0, bandwidth: float = 1.0) -> Kernel:
+        """The kernel of one description, with a bandwidth in its unit."""
+        memo = None if self.memos is None else self.memos[description]
+        h = bandwidth * self.units[description]
+        return Kernel(self.points[description], h, self.adaptive, self.describe.cosine, memo)
+
+    def mixture(self, bandwidth: float, raw_bandwidth: float | None, mix: float, own: float) -> Mixture:
+        """The weights of all descriptions together.
+
+        Parameters
+        ----------
+        bandwidth, raw_bandwidth : float
+            Of the first and, if there is one, of the second description, in their units.
+        mix : float
+            The share of the second.
+        own : float
+            As in `Mixture`.
+        """
+        first = self.kernel(0, bandwidth)
+        if raw_bandwidth is None:
+            return Mixture((first,), (1.0,), own)
+        return Mixture((first, self.kernel(1, raw_bandwidth)), (1.0 - mix, mix), own)
