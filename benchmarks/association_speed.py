@@ -2,10 +2,10 @@
 
     python benchmarks/association_speed.py [predict] [tune] [recommend]
 
-predict: a block of 236 new rows × 2020 columns from 2122 × 2020 known scores at r = 80, as in the paper, against the bare
-products K_D Y and (K_D Y) K_Gᵀ. tune: 5 numbers of directions × 50 pairs of bandwidths on one split, against its own
-products, and against a loop that fits again for every setting. recommend: 1000 new rows over 20 000 columns with two
-million known pairs; peak memory above the inputs, in a process of its own.
+predict: a block of 236 new rows × 2020 columns from 2122 × 2020 known scores at r = 80, as in the paper, against the
+bare products K_D Y and (K_D Y) K_Gᵀ. tune: 5 numbers of directions × 50 pairs of bandwidths on one split, against its
+own products, and against a loop that fits again for every setting. recommend: 1000 new rows over 20 000 columns with
+two million known pairs; peak memory above the inputs, in a process of its own.
 """
 
 from __future__ import annotations
@@ -46,20 +46,23 @@ def paper_size(links: int = 40_854, n: int = 200) -> Dyads:
 def predict() -> None:
     dyads = paper_size()
     for name, Y in (("sparse Y", dyads.Y), ("dense Y", dyads.Y.toarray())):
-        whole = Dyads(Y, dyads.A, dyads.B)
-        train, A_new = whole.rows(slice(0, 2122)), dyads.A[2122:]
-        model = AssociationModel(JDR(80), bandwidth=0.3).fit(train)
-        K_D, K_G = RNG.random((236, 2122)), RNG.random((2020, 2020))
-        bare, ours = [], []
-        for _ in range(9):
-            bare.append(seconds(lambda Y=train.Y: (K_D @ Y) @ K_G.T))
-            ours.append(seconds(lambda model=model: model.predict(A_new)))
-        fit = min(seconds(lambda: AssociationModel(JDR(80), bandwidth=0.3).fit(train)) for _ in range(3))
-        print(
-            f"predict, {name}: bare products {min(bare):.3f} s, predict {min(ours):.3f} s, "
-            f"{min(ours) / min(bare):.2f} x (target 3); fit + predict {fit + min(ours):.2f} s (target 1.5)",
-            flush=True,
-        )
+        predicted(name, Dyads(Y, dyads.A, dyads.B))
+
+
+def predicted(name: str, dyads: Dyads) -> None:
+    train, A_new = dyads.rows(slice(0, 2122)), dyads.A[2122:]
+    model = AssociationModel(JDR(80), bandwidth=0.3).fit(train)
+    K_D, K_G = RNG.random((236, 2122)), RNG.random((2020, 2020))
+    bare, ours = [], []
+    for _ in range(9):
+        bare.append(seconds(lambda: (K_D @ train.Y) @ K_G.T))
+        ours.append(seconds(lambda: model.predict(A_new)))
+    fit = min(seconds(lambda: AssociationModel(JDR(80), bandwidth=0.3).fit(train)) for _ in range(3))
+    print(
+        f"predict, {name}: bare products {min(bare):.3f} s, predict {min(ours):.3f} s, "
+        f"{min(ours) / min(bare):.2f} x (target 3); fit + predict {fit + min(ours):.2f} s (target 1.5)",
+        flush=True,
+    )
 
 
 def tune() -> None:
@@ -76,9 +79,9 @@ def tune() -> None:
 
     def products() -> None:
         for _ in RANKS:
-            for _ in COLUMN_BANDWIDTHS:
-                for _ in ROW_BANDWIDTHS:
-                    N = K_D @ split.train.Y
+            for _ in ROW_BANDWIDTHS:
+                N = K_D @ split.train.Y
+                for _ in COLUMN_BANDWIDTHS:
                     N @ K_G.T
 
     def loop() -> None:

@@ -24,7 +24,7 @@ from jointdr.hessian import IHT, PHD
 from jointdr.ranking import Block
 from jointdr.recommender import Recommender
 from jointdr.ridge import Coordinates, GridRidge
-from jointdr.sides import Describer, Side
+from jointdr.sides import Describer, Side, described_sides, restored_sides
 from jointdr.slicing import SAVE, SIR, SOLS
 from jointdr.smoothing import GridRegression, rows_at_once
 from jointdr.splits import By
@@ -421,22 +421,14 @@ class AssociationModel(Recommender):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, which holds plain arrays only and can be loaded safely."""
         check_is_fitted(self)
-        params = self.get_params(deep=False)
-        params["embedding"] = None  # the fitted one is kept, with its parameters
         header, arrays = self._described()
-        header |= {
-            "params": {name: persist.to_json(value) for name, value in params.items()},
-            "bandwidth": list(self.bandwidth_),
-            "raw_bandwidth": None if self.raw_bandwidth_ is None else list(self.raw_bandwidth_),
-            "complete": self._head.complete,
-            "sides": [self._described_side(side) for side in self._sides],
-        }
+        params = {**self.get_params(deep=False), "embedding": None}  # the fitted one is kept, with its parameters
+        header["params"] = {name: persist.to_json(value) for name, value in params.items()}
+        header["bandwidths"] = [self.bandwidth_, self.raw_bandwidth_]
+        header["complete"] = self._head.complete
         arrays |= persist.packed("scores", self._head.Y)
-        for k, side in enumerate(self._sides):
-            for t, (points, center) in enumerate(zip(side.points, side.describe.centers, strict=True)):
-                arrays |= persist.packed(f"points.{k}.{t}", points)
-                if center is not None:
-                    arrays[f"center.{k}.{t}"] = center
+        header["sides"], tables = described_sides(self._sides)
+        arrays |= tables
         if self.embedding_ is not None:
             header["embedding"], inner = persist.described(self.embedding_)
             header["embedding"]["kind"] = type(self.embedding_).__name__
@@ -454,22 +446,11 @@ class AssociationModel(Recommender):
             embedding = persist.restored(FAMILY[header["embedding"]["kind"]], header["embedding"], inner)
             model.embedding = clone(embedding)
         model._recall(header, arrays)
-        a, b = (_side(embedding, k, described, arrays) for k, described in enumerate(header["sides"]))
-        bandwidths = [None if h is None else (h[0], h[1]) for h in (header["bandwidth"], header["raw_bandwidth"])]
+        sides = restored_sides(embedding, header["sides"], arrays)
+        bandwidths = [None if h is None else (h[0], h[1]) for h in header["bandwidths"]]
         Y, complete = persist.unpacked("scores", arrays), bool(header["complete"])
-        model._set(embedding, (a, b), bandwidths, model._head_of(Y, complete, (a, b), bandwidths))
+        model._set(embedding, sides, bandwidths, model._head_of(Y, complete, sides, bandwidths))
         return model
-
-    @staticmethod
-    def _described_side(side: Side) -> dict[str, Any]:
-        describe = side.describe
-        return {
-            "exponent": describe.exponent,
-            "with_raw": describe.with_raw,
-            "cosine": describe.cosine,
-            "adaptive": side.adaptive,
-            "units": list(side.units),
-        }
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_head")
@@ -482,13 +463,3 @@ def pair_of(value: Any) -> Pair | None:
     except (TypeError, ValueError):
         return None
     return (float(given[0]), float(given[1])) if np.isfinite(given).all() else None
-
-
-def _side(embedding: Any, k: int, described: dict[str, Any], arrays: dict[str, Array]) -> Side:
-    """A side that a file described."""
-    count = len(described["units"])
-    centers = tuple(arrays.get(f"center.{k}.{t}") for t in range(count))
-    cosine, with_raw = bool(described["cosine"]), bool(described["with_raw"])
-    describe = Describer(embedding, k, float(described["exponent"]), with_raw, cosine, centers)
-    points = tuple(persist.unpacked(f"points.{k}.{t}", arrays) for t in range(count))
-    return Side(describe, points, described["adaptive"], tuple(described["units"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from jointdr.arrays import Array, is_sparse
 from jointdr.base import ViewsTransformer
+from jointdr.persist import packed, unpacked
 from jointdr.weights import Kernel, Mixture, spread, unit_rows
 
 Tables = tuple[Array, ...]
@@ -122,3 +124,34 @@ class Side:
         if raw_bandwidth is None:
             return Mixture((first,), (1.0,), own)
         return Mixture((first, self.kernel(1, raw_bandwidth)), (1.0 - mix, mix), own)
+
+
+def described_sides(sides: tuple[Side, Side]) -> tuple[list[dict[str, Any]], dict[str, Array]]:
+    """Both sides as JSON-able headers and plain arrays, without the embedding."""
+    headers: list[dict[str, Any]] = []
+    arrays: dict[str, Array] = {}
+    for k, side in enumerate(sides):
+        describe = side.describe
+        named = {name: getattr(describe, name) for name in ("exponent", "with_raw", "cosine")}
+        headers.append({**named, "adaptive": side.adaptive, "units": list(side.units)})
+        for t, (points, center) in enumerate(zip(side.points, describe.centers, strict=True)):
+            arrays |= packed(f"points.{k}.{t}", points)
+            if center is not None:
+                arrays[f"center.{k}.{t}"] = center
+    return headers, arrays
+
+
+def restored_sides(
+    embedding: ViewsTransformer | None, headers: Sequence[Mapping[str, Any]], arrays: Mapping[str, Array]
+) -> tuple[Side, Side]:
+    """The sides that `described_sides` took apart."""
+    sides = []
+    for k, header in enumerate(headers):
+        count = range(len(header["units"]))
+        centers = tuple(arrays.get(f"center.{k}.{t}") for t in count)
+        options = (float(header["exponent"]), bool(header["with_raw"]), bool(header["cosine"]))
+        points = tuple(unpacked(f"points.{k}.{t}", arrays) for t in count)
+        sides.append(
+            Side(Describer(embedding, k, *options, centers), points, header["adaptive"], tuple(header["units"]))
+        )
+    return sides[0], sides[1]
