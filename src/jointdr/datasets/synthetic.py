@@ -123,7 +123,7 @@ class SyntheticModel:
             yield X, y
 
     @property
-    def _draws(self) -> tuple[Any, ...]:
+    def draws(self) -> tuple[Any, ...]:
         """What the features alone depend on, beside the seed."""
         return self.shape, self.features, self.correlation, self.probability
 
@@ -174,7 +174,7 @@ def shared_blocks(
     """
     if block_rows < 1:
         raise ValueError(f"block_rows={block_rows} must be at least 1.")
-    if len({model._draws for model in models}) != 1:
+    if len({model.draws for model in models}) != 1:
         raise ValueError("models that share draws must agree in n_features, features, correlation and probability.")
     truths = [[np.asarray(U, dtype=dtype) for U in model.truth(random_state)] for model in models]
     waiting: list[tuple[Array, ...]] = []
@@ -204,8 +204,14 @@ def _chunk(
     ys = []
     for model, (U, V) in zip(models, truths, strict=True):
         rng.bit_generator.state = state
-        ys.append(model._response(rng, A @ U, B @ V))
+        ys.append(model._response(rng, _embedded(A, U), _embedded(B, V)))
     return A, B, *ys
+
+
+def _embedded(X: Array, U: Array) -> Array:
+    """XU, from the informative features alone where these are few: O(m s r)."""
+    rows = np.flatnonzero(U.any(axis=1))
+    return X @ U if 4 * len(rows) > len(U) else np.take(X, rows, axis=1) @ U[rows]
 
 
 def make_bilinear(
