@@ -70,7 +70,7 @@ class Curve:
 
 
 def reach(repetitions: int) -> float:
-    """How many standard errors the 95 % interval of a mean reaches to either side: about 2, more for a few repetitions."""
+    """How many standard errors a 95 % interval reaches to either side: about 2, and more if repetitions are few."""
     return float(student.ppf(0.975, max(repetitions - 1, 1)))
 
 
