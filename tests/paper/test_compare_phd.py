@@ -37,8 +37,8 @@ def test_panel(link):
         else:  # more data does not help
             assert abs(found.curve.slope) < 0.05
             assert found.curve.log_mean.min() > np.log(0.7)
-    # From the same single pass, nearly as good as whichever of the two succeeds. In two to five of 100 repetitions with an
-    # even link, held-out rows speak against within-view moments, and the plain proxy is used.
+    # From the same single pass, nearly as good as whichever of the two succeeds. In two to five of 100 repetitions with
+    # an even link, held-out rows speak against within-view moments, and the plain proxy is used.
     both, winner = curves["JDR, all moments"], curves[WINNERS[link]]
     assert both.slope < -0.45
     assert (both.log_mean - winner.log_mean).max() < 0.3

@@ -32,7 +32,7 @@ SETTINGS = {
     (1, 4): Setting(m=50_000, n=2000, s=None, tolerance=0.12),
     (2, 1): Setting(m=None, n=10, s=None, tolerance=0.08),
     (2, 2): Setting(m=100_000, n=None, s=None, tolerance=0.03),
-    (2, 3): Setting(m=None, n=50, s=10, tolerance=0.05),
+    (2, 3): Setting(m=None, n=100, s=10, tolerance=0.05),
     (2, 4): Setting(m=1_000_000, n=500, s=None, tolerance=0.15),
 }
 LINKS = {1: "bilinear", 2: "rbf"}
@@ -52,10 +52,10 @@ def _panel(row: int, number: int) -> Panel:
     curves = {f"r = {r}": [_cell(row, r, setting, **{plotted.varies: x}) for x in plotted.x] for r in RANKS[row]}
     measured = study(f"figure1-row{row}-panel{number}", plotted.varies, plotted.x, curves)
     first, *others = curves
-    lines = [Line(first, measured, first, "tab:blue", plotted, setting.tolerance)]
-    lines += [Line(f"{curve}, as the text says", measured, curve, "tab:orange") for curve in others]
-    fixed = [f"{letter} = {value:,}".replace(",", " ") for letter in "mns" if (value := getattr(setting, letter))]
-    return Panel(f"{NAMES[LINKS[row]]}, {', '.join(fixed)}", tuple(lines))
+    lines = [Line("JDR", measured, first, "tab:blue", plotted, setting.tolerance)]
+    lines += [Line(f"JDR with {curve}, as the text says", measured, curve, "tab:orange") for curve in others]
+    fixed = [f"{letter} = {value}" for letter in "mns" if (value := getattr(setting, letter))]
+    return Panel(f"{NAMES[LINKS[row]]}, {', '.join([first, *fixed])}", tuple(lines))
 
 
 def _cell(row: int, r: int, setting: Setting, **varying: int) -> Cell | None:

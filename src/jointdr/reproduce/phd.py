@@ -24,7 +24,7 @@ COLOURS = {"JDR": "tab:blue", "pHd": "tab:red", "JDR, all moments": "tab:green"}
 
 # link of the supplement: (link of the model, title, tolerance)
 LINKS: dict[str, tuple[Any, str, float]] = {
-    "odd": ("bilinear", "odd: Σ (Uᵀa)ⱼ(Vᵀb)ⱼ", 0.05),
+    "odd": ("bilinear", "odd: Σ (Uᵀa)ⱼ(Vᵀb)ⱼ", 0.02),
     "even": ("even", "even: Σ (Uᵀa)ⱼ²(Vᵀb)ⱼ²", 0.2),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -100,7 +100,6 @@ class Figure:
     panels: tuple[Panel, ...]
     columns: int
     quantity: str = "mean NSEE"
-    notes: tuple[str, ...] = field(default=())
 
     @property
     def studies(self) -> tuple[Study, ...]:
