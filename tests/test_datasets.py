@@ -5,6 +5,7 @@ import pytest
 
 from jointdr import datasets
 from jointdr.datasets import SyntheticModel
+from jointdr.datasets.synthetic import shared_blocks
 
 
 @pytest.mark.parametrize("link", ["bilinear", "rbf", "logistic", "even"])
@@ -17,6 +18,24 @@ def test_blocks_of_any_size_hold_the_same_rows(link, block_rows):
     np.testing.assert_array_equal(np.concatenate([a for (a, _), _ in parts]), X.arrays[0])
     np.testing.assert_array_equal(np.concatenate([b for (_, b), _ in parts]), X.arrays[1])
     np.testing.assert_array_equal(np.concatenate([part for _, part in parts]), y)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_models_that_share_draws_have_the_rows_of_their_own(dtype):
+    models = [
+        SyntheticModel("rbf", 6, 2),
+        SyntheticModel("bilinear", 6, 3, n_informative=4),
+        SyntheticModel("even", 6, 1),
+    ]
+    for k, model in enumerate(models):
+        shared = list(shared_blocks(models, 2500, 700, 3, dtype))
+        for ((A, B), y), ((A_shared, B_shared), ys) in zip(model.blocks(2500, 700, 3, dtype), shared, strict=True):
+            assert A.dtype == dtype
+            np.testing.assert_array_equal(A, A_shared)
+            np.testing.assert_array_equal(B, B_shared)
+            np.testing.assert_array_equal(y, ys[k])
+    with pytest.raises(ValueError, match="share draws must agree"):
+        next(shared_blocks([models[0], SyntheticModel("rbf", 7, 2)], 10, 10))
 
 
 def test_more_rows_extend_fewer_rows():

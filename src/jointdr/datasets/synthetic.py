@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -119,34 +119,26 @@ class SyntheticModel:
         self, n_samples: int, block_rows: int, random_state: int = 0, dtype: Any = np.float64
     ) -> Iterator[tuple[tuple[Array, Array], Array]]:
         """The same rows in blocks of any size, as ((a, b), y), without ever holding all of them."""
-        if block_rows < 1:
-            raise ValueError(f"block_rows={block_rows} must be at least 1.")
-        U, V = self.truth(random_state)
-        waiting: list[tuple[Array, ...]] = []
-        held = 0
-        for c in range(-(-n_samples // CHUNK)):
-            size = min(CHUNK, n_samples - c * CHUNK)
-            chunk = self._chunk(np.random.default_rng([random_state, 1 + c]), U, V, dtype)
-            waiting.append(tuple(part[:size] for part in chunk))
-            held += size
-            last = (c + 1) * CHUNK >= n_samples
-            if held < block_rows and not last:
-                continue
-            A, B, y = (np.concatenate(parts) for parts in zip(*waiting, strict=True))
-            end = held if last else held - held % block_rows
-            for start in range(0, end, block_rows):
-                at = slice(start, min(start + block_rows, end))
-                yield (A[at], B[at]), y[at]
-            waiting, held = [(A[end:], B[end:], y[end:])], held - end
+        for X, (y,) in shared_blocks([self], n_samples, block_rows, random_state, dtype):
+            yield X, y
 
-    def _chunk(self, rng: np.random.Generator, U: Array, V: Array, dtype: Any) -> tuple[Array, Array, Array]:
+    @property
+    def draws(self) -> tuple[Any, ...]:
+        """What the features alone depend on, beside the seed."""
+        return self.shape, self.features, self.correlation, self.probability
+
+    def _views(self, rng: np.random.Generator, dtype: Any) -> tuple[Array, Array]:
         A, B = (self._features(rng, n, dtype) for n in self.shape)
         if self.correlation:
             B = np.asarray(self.correlation * A + np.sqrt(1 - self.correlation**2) * B, dtype=dtype)
-        mean = _LINKS[self.link](self, A @ U, B @ V)
+        return A, B
+
+    def _response(self, rng: np.random.Generator, P: Array, Q: Array) -> Array:
+        """y of the embedded rows P = AU and Q = BV."""
+        mean = _LINKS[self.link](self, P, Q)
         if self.link in ("rbf", "logistic"):
-            return A, B, (rng.random(CHUNK) < mean).astype(float)
-        return A, B, mean + self.noise * rng.standard_normal(CHUNK)
+            return (rng.random(CHUNK) < mean).astype(float)
+        return mean + self.noise * rng.standard_normal(CHUNK)
 
     def _features(self, rng: np.random.Generator, n: int, dtype: Any) -> Array:
         size = (CHUNK, n)
@@ -165,6 +157,61 @@ _LINKS: dict[str, Callable[[SyntheticModel, Array, Array], Array]] = {
     "logistic": lambda model, p, q: expit(np.sum(p * q, axis=1) + model.offset),
     "even": lambda model, p, q: np.sum(p**2 * q**2, axis=1),
 }
+
+
+def shared_blocks(
+    models: Sequence[SyntheticModel], n_samples: int, block_rows: int, random_state: int = 0, dtype: Any = np.float64
+) -> Iterator[tuple[tuple[Array, Array], tuple[Array, ...]]]:
+    """Blocks of rows of several models at once, ((a, b), (y₁, y₂, ...)), with the features drawn only once.
+
+    Parameters
+    ----------
+    models : sequence of SyntheticModel
+        With the same kind and number of features. For one seed these are then the same numbers in all of them, and
+        every model has the rows that its own `SyntheticModel.blocks` gives.
+    n_samples, block_rows, random_state, dtype
+        As in `SyntheticModel.blocks`.
+    """
+    if block_rows < 1:
+        raise ValueError(f"block_rows={block_rows} must be at least 1.")
+    if len({model.draws for model in models}) != 1:
+        raise ValueError("models that share draws must agree in n_features, features, correlation and probability.")
+    truths = [[np.asarray(U, dtype=dtype) for U in model.truth(random_state)] for model in models]
+    waiting: list[tuple[Array, ...]] = []
+    held = 0
+    for c in range(-(-n_samples // CHUNK)):
+        size = min(CHUNK, n_samples - c * CHUNK)
+        chunk = _chunk(models, truths, np.random.default_rng([random_state, 1 + c]), dtype)
+        waiting.append(tuple(part[:size] for part in chunk))
+        held += size
+        last = (c + 1) * CHUNK >= n_samples
+        if held < block_rows and not last:
+            continue
+        A, B, *ys = (np.concatenate(parts) for parts in zip(*waiting, strict=True))
+        end = held if last else held - held % block_rows
+        for start in range(0, end, block_rows):
+            at = slice(start, min(start + block_rows, end))
+            yield (A[at], B[at]), tuple(y[at] for y in ys)
+        waiting, held = [tuple(part[end:] for part in (A, B, *ys))], held - end
+
+
+def _chunk(
+    models: Sequence[SyntheticModel], truths: Sequence[Sequence[Array]], rng: np.random.Generator, dtype: Any
+) -> tuple[Array, ...]:
+    """A, B and the response of each model, every one from the same place of the stream."""
+    A, B = models[0]._views(rng, dtype)
+    state = rng.bit_generator.state
+    ys = []
+    for model, (U, V) in zip(models, truths, strict=True):
+        rng.bit_generator.state = state
+        ys.append(model._response(rng, _embedded(A, U), _embedded(B, V)))
+    return A, B, *ys
+
+
+def _embedded(X: Array, U: Array) -> Array:
+    """XU, from the informative features alone where these are few: O(m s r)."""
+    rows = np.flatnonzero(U.any(axis=1))
+    return X @ U if 4 * len(rows) > len(U) else np.take(X, rows, axis=1) @ U[rows]
 
 
 def make_bilinear(

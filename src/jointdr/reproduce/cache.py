@@ -1,0 +1,61 @@
+"""Finished repetitions on disk, so that an interrupted run goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from jointdr.arrays import Array
+from jointdr.reproduce.study import Study
+
+
+class Cache:
+    """A folder with one subfolder per study and settings, and in it one file per batch of repetitions.
+
+    Results under other settings stay on disk in a folder of their own, and count again when the settings come back.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def load(self, study: Study) -> dict[int, Array]:
+        """The repetitions that are finished, each a (curves, x) array."""
+        found: dict[int, Array] = {}
+        for path in sorted(self._folder(study).glob("repetitions-*.json")):
+            try:
+                batch = json.loads(path.read_text())
+                found |= {int(i): np.array(values, dtype=float) for i, values in batch["values"].items()}
+            except (ValueError, KeyError) as error:
+                raise ValueError(
+                    f"{path} is damaged ({error}): delete it, and its repetitions are made again."
+                ) from error
+        return found
+
+    def store(self, study: Study, repetitions: Sequence[int], values: Sequence[Array], seconds: float) -> None:
+        """Add a batch, with the time it took.
+
+        A reader, or a run that starts after this one was killed, sees all of it or nothing.
+        """
+        folder = self._folder(study)
+        folder.mkdir(parents=True, exist_ok=True)
+        settings = folder / "settings.json"
+        if not settings.exists():
+            write(settings, json.dumps(study.settings, indent=1))
+        numbers = {str(i): np.asarray(v).tolist() for i, v in zip(repetitions, values, strict=True)}
+        batch = {"seconds": seconds, "values": numbers}
+        write(folder / f"repetitions-{repetitions[0]:04d}-{repetitions[-1]:04d}.json", json.dumps(batch))
+
+    def _folder(self, study: Study) -> Path:
+        return self.folder / f"{study.name}-{study.key}"
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file in one step: it is renamed to its name when it is complete."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    unfinished.write_text(text, encoding="utf-8")
+    os.replace(unfinished, path)
