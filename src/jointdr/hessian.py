@@ -190,12 +190,14 @@ class PHD(SupervisedMethod):
     def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
         joint = bool(self.concatenate)
         options = self._options()
-        if self.residual and isinstance(rows, Rows):
-            first = rows.fold(blocks=("means",), covariance="full", cross_covariance=joint)
-            self._require_finite([first], Views._from_parts(self.view_names_, self._feature_names, None, rows.views))
-            rows = Rows(rows.views, residuals(rows, first, options, joint), rows.weight)
         blocks = ("cross", "within") if joint else ("within",)
-        return [rows.fold(blocks=blocks, covariance="full", cross_covariance=joint)]
+        if not (self.residual and isinstance(rows, Rows)):
+            return [rows.fold(blocks=blocks, covariance="full", cross_covariance=joint)]
+        first = rows.fold(blocks=("means",), covariance="full", cross_covariance=joint)
+        self._require_finite([first], Views._from_parts(self.view_names_, self._feature_names, None, rows.views))
+        left = Rows(rows.views, residuals(rows, first, options, joint), rows.weight)
+        about = {"center": first.centers, "y_center": 0.0}
+        return [left.fold(blocks=blocks, covariance=None, cross_covariance=False, **about).with_covariances(first)]
 
     def _solve(self, parts: list[Moments]) -> Embedding:
         whole = self._whole(parts)
