@@ -23,7 +23,7 @@ def split(D: np.ndarray, n: int, r: int) -> list[np.ndarray]:
     return [np.linalg.svd(block, full_matrices=False)[0][:, :r] for block in (D[:n], D[n:])]
 
 
-def main(repetitions: int = 3) -> None:
+def main(repetitions: int = 5) -> None:
     m, n, r = 20_000, 100, 5
     for residual in (False, True):
         seconds: dict[str, list[float]] = {"jointdr": [], "statsmodels": []}

@@ -416,6 +416,9 @@ class TestEveryEstimatorOfDyads:
             model.transform((A[:, :4], B))
         with pytest.raises(ValueError, match="but got 3"):
             model.transform((A, B, B))
+        if "concatenated" in name:
+            with pytest.raises(TypeError, match="takes rows, not a Dyads"):
+                model.transform_joint(dyads)
         np.testing.assert_array_equal(model.transform(dyads)[0], before)
 
     def test_not_fitted(self, model, dyads, name, tmp_path):

@@ -8,6 +8,7 @@ import numpy as np
 
 from jointdr import classical
 from jointdr.arrays import Array
+from jointdr.dyads import refuse_dyads
 from jointdr.embedding import Embedding
 from jointdr.engines.grid import Grid
 from jointdr.engines.local import Rows
@@ -167,6 +168,7 @@ class PHD(SupervisedMethod):
         -------
         (m, Σ r_k) array
         """
+        refuse_dyads(X, "PHD.transform_joint")
         embedding = self._joint()
         views = self._validated(X, reset=False, minimum_rows=1)
         return joint_coordinates(embedding, views.arrays, self._exponent())
