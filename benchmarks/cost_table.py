@@ -1,88 +1,205 @@
-"""The cost table of the paper's supplement, measured: how the time of each stage grows with m and with n.
+"""The cost table of the paper's supplement, measured on grids: how the time of each stage grows with m and with n.
 
     python benchmarks/cost_table.py
 
-The three stages of the table: estimating the embeddings (`fit`), computing the features (`transform`), and predicting
-one score by kernel regression. The exponents come from a log-log fit of the shortest of several runs (processor
-time, so that other work on the machine does not count), with the other number fixed where the leading term dominates.
+A grid has m_D = m_G = m entities a side with n_D = n_G = n features each, and a score for all m² pairs. The stages are
+estimating the embeddings (`fit`), computing the features (`transform`), and one score, by kernel regression on the
+features or as an inner product (IMC). Exponents are slopes of log time against log m or log n, with the other fixed,
+for the shortest of several runs in processor time, so that other work on the machine counts less.
 
-The paper's O(·) is for a grid of m_D diseases and m_G genes with n_D and n_G features. Here the data is m samples
-(a, b, y), each with features of its own. So m_D m_G, m_D and m_G all stand for m, and the table says:
-O(m n²) to estimate, O(m n r) for the features, and kernel evaluations with all m samples for a score, whatever n was.
+Beside each is the slope of the paper's own formula, fitted in the same way to its number of operations at the same
+sizes: a formula with several terms has no exponent of its own. It counts all operations as equally fast, and leaves
+out the decompositions, O(n³). For one score the paper counts evaluations of kernels; they are measured by themselves,
+and with the m_D m_G multiplications of K_D Y K_Gᵀ for one pair.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from jointdr import JDR, PCA, PHD, SOLS, KernelRegression
-from jointdr.base import ViewsTransformer
+from jointdr import IMC, JDR, PCA, PHD, SOLS, Dyads, KernelRegression
+from jointdr.weights import Kernel
 
-R = 10
-ROWS = [20_000, 40_000, 80_000, 160_000]
-FEATURES = [150, 300, 600]
-FIXED_M, FIXED_N = 20_000, 60
+R, SWEEPS = 10, 5
+Call = Callable[[], object]
 
-# method: (estimator, paper's cost of estimating, of features, of one score)
+
+@dataclass(frozen=True)
+class Sizes:
+    """The m at which n is fixed, and the n at which m is fixed; none where the original features are not there."""
+
+    m: Sequence[int]
+    fixed_n: int
+    n: Sequence[int]
+    fixed_m: int
+
+
+GRID = Sizes(m=(750, 1500, 3000, 6000), fixed_n=100, n=(50, 100, 200, 400), fixed_m=4000)
+TABLES = Sizes(m=(8000, 16_000, 32_000, 64_000), fixed_n=100, n=(50, 100, 200, 400), fixed_m=16_000)
+PAIRS = Sizes(m=(50, 100, 200, 400), fixed_n=100, n=(50, 100, 200, 400), fixed_m=200)
+POINTS = Sizes(m=(200, 400, 800, 1600), fixed_n=1, n=(), fixed_m=0)
+MANY = Sizes(m=(20_000, 40_000, 80_000, 160_000), fixed_n=1, n=(), fixed_m=0)
+ENTITIES = Sizes(m=(750, 1500, 3000, 6000), fixed_n=1, n=(), fixed_m=0)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One cell of the table.
+
+    Attributes
+    ----------
+    method, name, paper : str
+        What it is, and the paper's O(·).
+    operations : callable
+        Of m and n: the number of operations of that formula.
+    prepare : callable
+        Of m and n: what is to be timed at this size.
+    sizes : Sizes
+    """
+
+    method: str
+    name: str
+    paper: str
+    operations: Callable[[int, int], float]
+    prepare: Callable[[int, int], Call]
+    sizes: Sizes
+
+
+def grid(m: int, n: int) -> Dyads:
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((2, m, n))
+    Y = A[:, :R] @ B[:, :R].T + A[:, :1] ** 2 + B[:, 0] ** 2 + A[:, 1:2] + B[:, 1]
+    return Dyads(Y, A, B)
+
+
+def fitting(model: object) -> Callable[[int, int], Call]:
+    def prepare(m: int, n: int) -> Call:
+        dyads = grid(m, n)
+        return lambda: model.fit(dyads)
+
+    return prepare
+
+
+def transforming(model: object) -> Callable[[int, int], Call]:
+    def prepare(m: int, n: int) -> Call:
+        A, B = np.random.default_rng(1).standard_normal((2, m, n))
+        fitted = model.fit(grid(2 * n, n))  # the embeddings, from any data
+        return lambda: fitted.transform((A, B))
+
+    return prepare
+
+
+def transforming_pairs(m: int, n: int) -> Call:
+    """Every pair has features of its own: Dᵀ[a; b]."""
+    X, _ = grid(m, n).triples()
+    model = PHD(R, concatenate=True).fit(grid(2 * n, n))
+    return lambda: model.transform_joint(X)
+
+
+def kernels(m: int, n: int) -> Call:
+    """What one score needs of separate features: m_D + m_G evaluations."""
+    Z = np.random.default_rng(2).standard_normal((2, m, R))
+    sides = [Kernel(z, 5.0) for z in Z]
+    return lambda: [side.weights(z[:1]) for side, z in zip(sides, Z, strict=True)]
+
+
+def one_score(m: int, n: int) -> Call:
+    """Kernel regression on separate features: these evaluations, and K_D Y K_Gᵀ."""
+    rng = np.random.default_rng(2)
+    Z, Y = rng.standard_normal((2, m, R)), rng.standard_normal((m, m))
+    regression = KernelRegression(bandwidth=5.0).fit(Dyads(Y, *Z))
+    return lambda: regression.predict((Z[0][:1], Z[1][:1]))
+
+
+def one_joint_score(m: int, n: int) -> Call:
+    """Kernel regression on features of pairs: m_D m_G evaluations."""
+    rng = np.random.default_rng(2)
+    Z, y = rng.standard_normal((m * m, 2 * R)), rng.standard_normal(m * m)
+    regression = KernelRegression(bandwidth=5.0).fit(Z, y)
+    return lambda: regression.predict(Z[:1])
+
+
+def one_product(m: int, n: int) -> Call:
+    """The score of IMC."""
+    Z = np.random.default_rng(2).standard_normal((2, m, R))
+    return lambda: Z[0][0] @ Z[1][0]
+
+
+CROSS = "O(m_D m_G min(n_D, n_G) + m_D n_D² + m_G n_G²)"
+FIRST = "O(m_D m_G + m_D n_D² + m_G n_G²)"
 SEPARATE = "O(m_D n_D r + m_G n_G r)"
-METHODS = {
-    "JDR": (JDR(R), "O(m_D m_G min(n_D, n_G) + m_D n_D² + m_G n_G²)", SEPARATE, "m_D + m_G"),
-    "PCA": (PCA(R), "O(m_D n_D² + m_G n_G²)", SEPARATE, "m_D + m_G"),
-    "pHd": (PHD(R), "O(m_D m_G + m_D n_D² + m_G n_G²)", SEPARATE, "m_D + m_G"),
-    "sOLS": (SOLS(R, n_slices=R), "O(m_D m_G + m_D n_D² + m_G n_G²)", SEPARATE, "m_D + m_G"),
-    "cpHd": (
-        PHD(R, concatenate=True),
-        "O(m_D m_G min(n_D, n_G) + m_D n_D² + m_G n_G²)",
-        "O(m_D m_G n_D r + m_D m_G n_G r)",
-        "m_D m_G",
-    ),
+OF_PAIRS = "O(m_D m_G n_D r + m_D m_G n_G r)"
+
+# method: the estimator, the cost of estimating in the paper, and its number of operations on these grids
+ESTIMATING = {
+    "JDR": (JDR(R), CROSS, lambda m, n: m * m * n + 2 * m * n * n),
+    "PCA": (PCA(R), "O(m_D n_D² + m_G n_G²)", lambda m, n: 2 * m * n * n),
+    "pHd": (PHD(R), FIRST, lambda m, n: m * m + 2 * m * n * n),
+    "sOLS": (SOLS(1), FIRST, lambda m, n: m * m + 2 * m * n * n),
+    "cpHd": (PHD(R, concatenate=True), CROSS, lambda m, n: m * m * n + 2 * m * n * n),
+    "IMC": (IMC(R, n_iter=SWEEPS, tol=0), f"{OF_PAIRS} per iteration", lambda m, n: 2 * m * m * n * R),
 }
 
 
-def shortest(call: Callable[[], object], runs: int = 3) -> float:
+def table() -> Iterator[Stage]:
+    """All rows, stage by stage."""
+    for method, (model, paper, operations) in ESTIMATING.items():
+        yield Stage(method, "embeddings", paper, operations, fitting(model), GRID)
+    for method, (model, *_) in ESTIMATING.items():
+        if method != "cpHd":
+            yield Stage(method, "features", SEPARATE, lambda m, n: 2 * m * n * R, transforming(model), TABLES)
+    yield Stage("cpHd", "features", OF_PAIRS, lambda m, n: 2 * m * m * n * R, transforming_pairs, PAIRS)
+    separate = "JDR, PCA, pHd, sOLS"
+    yield Stage(separate, "kernels", "m_D + m_G kernel evaluations", lambda m, n: 2 * m, kernels, MANY)
+    yield Stage(separate, "one score", "(and m_D m_G multiplications)", lambda m, n: m * m, one_score, ENTITIES)
+    yield Stage("cpHd", "one score", "m_D m_G kernel evaluations", lambda m, n: m * m, one_joint_score, POINTS)
+    yield Stage("IMC", "one score", "1 inner product", lambda m, n: 1, one_product, ENTITIES)
+
+
+def shortest(call: Call, runs: int = 5, least: float = 0.02) -> float:
+    """The processor time of one call: the least of several means over as many calls as the clock needs."""
+    call()
     found = []
     for _ in range(runs):
-        start = time.process_time()
-        call()
-        found.append(time.process_time() - start)
+        calls, start = 0, time.process_time()
+        while calls == 0 or time.process_time() - start < least:
+            call()
+            calls += 1
+        found.append((time.process_time() - start) / calls)
     return min(found)
 
 
-def seconds(model: ViewsTransformer, m: int, n: int) -> tuple[float, float, float]:
-    """The time of each stage."""
-    rng = np.random.default_rng(0)
-    X = tuple(rng.standard_normal((m, n)) for _ in range(2))
-    y = X[0][:, 0] * X[1][:, 0] + X[0][:, 1] + X[1][:, 1]
-    estimating = shortest(lambda: model.fit(X, y))
-    joint = isinstance(model, PHD) and model.concatenate
-    embed = (lambda X: (model.transform_joint(X),)) if joint else model.transform
-    features = shortest(lambda: embed(X))
-    Z = embed(X)
-    regression = KernelRegression(bandwidth=1.0).fit(Z, y)
-    one = tuple(z[:1] for z in Z)
-    return estimating, features, shortest(lambda: regression.predict(one), 10)
+def slope(sizes: Sequence[int], values: Sequence[float]) -> float:
+    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 
 
-def exponents(model: ViewsTransformer, m: list[int], n: list[int]) -> list[float]:
-    times = np.array([seconds(model, mm, nn) for mm, nn in zip(m, n, strict=True)])
-    sizes = np.log(m if m[0] != m[-1] else n)
-    return [float(np.polyfit(sizes, np.log(column), 1)[0]) for column in times.T]
+def exponents(stage: Stage) -> Iterator[str]:
+    """Measured and by the formula, in m and in n."""
+    sizes = stage.sizes
+    series = (sizes.m, [(m, sizes.fixed_n) for m in sizes.m]), (sizes.n, [(sizes.fixed_m, n) for n in sizes.n])
+    for grown, places in series:
+        if not grown:
+            yield "-"
+            continue
+        measured = slope(grown, [shortest(stage.prepare(*at)) for at in places])
+        formula = slope(grown, [stage.operations(*at) for at in places])
+        yield f"{measured:.2f} ({formula + 0.0:.2f})"
 
 
 def main() -> None:
-    print(f"Exponents of time, r = {R}; in m: n = {FIXED_N}, m = {ROWS}; in n: m = {FIXED_M}, n = {FEATURES}\n")
-    print(f"{'method':6s} {'stage':10s} {'in m':>6s} {'in n':>6s}   paper, for a grid of pairs")
-    for name, (model, *paper) in METHODS.items():
-        in_m = exponents(model, ROWS, [FIXED_N] * len(ROWS))
-        in_n = exponents(model, [FIXED_M] * len(FEATURES), FEATURES)
-        stages = ("embeddings", "features", "one score")
-        for stage, by_m, by_n, bound in zip(stages, in_m, in_n, paper, strict=True):
-            unit = " kernel evaluations" if stage == "one score" else ""
-            print(f"{name:6s} {stage:10s} {by_m:6.2f} {by_n:6.2f}   {bound}{unit}", flush=True)
-    print("\nFor m samples all of them are O(m n²), O(m n r) and m kernel evaluations: 1 and 2, 1 and 1, 1 and 0.")
+    for what, sizes in (("embeddings", GRID), ("features", TABLES), ("cpHd's features", PAIRS)):
+        print(f"{what}: m = {sizes.m} at n = {sizes.fixed_n}; n = {sizes.n} at m = {sizes.fixed_m}")
+    print(f"kernels: m = {MANY.m}; one score: m = {ENTITIES.m}, cpHd's m = {POINTS.m}")
+    print(f"r = {R}; IMC makes {SWEEPS} sweeps")
+    print("Exponents of time, in brackets those of the paper's formula at the same sizes\n")
+    print(f"{'method':19s} {'stage':10s} {'in m':>12s} {'in n':>12s}   paper")
+    for stage in table():
+        in_m, in_n = exponents(stage)
+        print(f"{stage.method:19s} {stage.name:10s} {in_m:>12s} {in_n:>12s}   {stage.paper}", flush=True)
 
 
 if __name__ == "__main__":

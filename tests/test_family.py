@@ -1,4 +1,4 @@
-"""What every estimator of the family promises, JDR among them: one class of tests, run over all."""
+"""What every estimator of the family promises, JDR among them: of rows, and of dyads, where IMC joins them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
-from jointdr import IHT, JDR, OLS, PCA, PHD, SAVE, SIR, SOLS, KernelRegression, Moments, Views
-from jointdr.engines import local
+from jointdr import IHT, IMC, JDR, OLS, PCA, PHD, SAVE, SIR, SOLS, Dyads, KernelRegression, Moments, Views
+from jointdr.engines import grid, local
 from jointdr.metrics import subspace_error
 from tests.conftest import random_sparse
 
@@ -297,6 +298,133 @@ class TestEveryEstimator:
             plain = clone(model).fit((A, B), y).transform((A, B))
             assert subspace_error(plain[0], model.transform((doubled, B))[0]) < 1e-6
             assert np.isfinite(clone(model).set_params(ridge="auto").fit((doubled, B), y).embeddings_[0]).all()
+
+
+OF_DYADS = FAMILY | {"IMC": IMC(2), "IMC random": IMC(2, init="random", random_state=0, tol=1e-3)}
+TABLES = {"drug": list("uvwxy"), "target": list("pqrs")}
+
+
+@pytest.mark.parametrize("name", OF_DYADS)
+class TestEveryEstimatorOfDyads:
+    """What can be asked of a method that takes pairs of entities alone, as IMC does."""
+
+    @pytest.fixture
+    def model(self, name):
+        return clone(OF_DYADS[name])
+
+    @pytest.fixture
+    def tables(self, rng):
+        """Scores with all kinds of signal, and the features of 40 and 30 entities of which they come."""
+        A, B = (rng.standard_normal((m, n)) @ rng.standard_normal((n, n)) + 0.5 for m, n in ((40, 5), (30, 4)))
+        Y = A[:, :2] @ B[:, 1:3].T + (A[:, 1:2] + 0.5 * A[:, 2:3] ** 2) + (B[:, 2] + 0.3 * B[:, 0] ** 2)
+        return Y + rng.standard_normal(Y.shape), A, B
+
+    @pytest.fixture(params=["complete", "observed"])
+    def dyads(self, request, tables, rng):
+        mask = None if request.param == "complete" else rng.random((40, 30)) < np.linspace(0.4, 1, 30)
+        return Dyads(*tables, mask, names=tuple(TABLES))
+
+    def test_interface(self, model, dyads, name):
+        assert model.fit(dyads) is model
+        Z = model.transform(dyads)
+        r = Z[0].shape[1]
+        assert [z.shape for z in Z] == [(40, r), (30, r)]
+        assert [U.shape for U in model.embeddings_] == [(5, r), (4, r)]
+        for X, U, mean, part in zip(
+            (dyads.A, dyads.B), model.embeddings_, getattr(model, "means_", (0, 0)), Z, strict=True
+        ):
+            np.testing.assert_allclose(part, (X - mean) @ U, atol=1e-10)
+        spectra = model.singular_values_ if isinstance(model.singular_values_, tuple) else (model.singular_values_,)
+        assert all((s >= 0).all() and (np.diff(s) <= 0).all() and s.shape == (r,) for s in spectra)
+        assert model.view_names_ == ("drug", "target")
+        assert model.n_features_per_view_ == (5, 4)
+        for mine, theirs in zip(model.transform((dyads.A[:30], dyads.B)), Z, strict=True):
+            np.testing.assert_allclose(mine, theirs[:30], atol=1e-12)
+
+    def test_order_of_entities_and_size_of_blocks(self, model, dyads, name, rng, monkeypatch):
+        plain = clone(model).fit(dyads)
+        i, j = rng.permutation(40), rng.permutation(30)
+        assert close(plain, clone(model).fit(dyads.rows(i).columns(j)), 1e-7)
+        for module in (local, grid):
+            monkeypatch.setattr(module, "block_rows", lambda views, minimum=0, block_bytes=0: 17)
+        monkeypatch.setattr("jointdr.completion.LARGE_BLOCK_BYTES", 1000)
+        assert close(plain, model.fit(dyads), 1e-7)
+
+    @pytest.mark.parametrize("of", [sparse.csr_array, sparse.csc_array])
+    def test_sparse_equals_dense(self, model, dyads, name, of):
+        scores = dyads.Y if dyads.is_complete else dyads.Y.toarray()
+        Y, A, B = (np.where(np.abs(X) > 0.5, X, 0.0) for X in (scores, dyads.A, dyads.B))
+        dense = clone(model).fit(Dyads(Y, A, B, dyads.observed))
+        thin = Dyads(of(Y), of(A), of(B), dyads.observed)
+        assert close(dense, model.fit(thin), 1e-7)
+        np.testing.assert_allclose(model.transform(thin)[1], dense.transform((A[:30], B))[1], atol=1e-7)
+
+    def test_samples(self, model, data, name, rng):
+        A, B, y = data
+        order = rng.permutation(len(y))
+        one, two = (clone(model).fit(Dyads.from_samples((A[at], B[at]), y[at])) for at in (slice(None), order))
+        assert close(one, two, 1e-7)
+        if name in FAMILY:
+            assert close(one, model.fit((A, B), y), 1e-7)
+
+    def test_parameters_clone_and_pickle(self, model, dyads, name):
+        assert clone(model).get_params() == model.get_params()
+        assert clone(model).set_params(n_components=1).fit(dyads).transform(dyads)[0].shape == (40, 1)
+        with pytest.raises(ValueError, match="Invalid parameter 'colour'"):
+            model.set_params(colour="red")
+        model.fit(dyads)
+        again = pickle.loads(pickle.dumps(model))
+        for mine, theirs in zip(again.transform(dyads), model.transform(dyads), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+        assert not hasattr(clone(model), "embeddings_")
+
+    def test_save_and_load(self, model, dyads, name, tmp_path):
+        model.fit(dyads).save(tmp_path / "model.npz")
+        again = type(model).load(tmp_path / "model.npz")
+        assert str(again.get_params()) == str(model.get_params())
+        assert again.view_names_ == ("drug", "target")
+        for mine, theirs in zip(again.transform(dyads), model.transform(dyads), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+        with pytest.raises(ValueError, match=f"holds a {type(model).__name__} model"):
+            (OLS if type(model) is not OLS else PHD).load(tmp_path / "model.npz")
+
+    def test_feature_names(self, model, tables, name, tmp_path):
+        Y, *arrays = tables
+        A, B = (pd.DataFrame(X, columns=columns) for X, columns in zip(arrays, TABLES.values(), strict=True))
+        model.fit(Dyads(Y, A, B, names=tuple(TABLES)))
+        for named, plain in zip(
+            model.transform((A[:30], B)), model.transform((arrays[0][:30], arrays[1])), strict=True
+        ):
+            np.testing.assert_allclose(named, plain, atol=1e-12)
+        model.save(tmp_path / "model.npz")
+        for fitted in (model, type(model).load(tmp_path / "model.npz")):
+            with pytest.raises(ValueError, match="'drug' has other feature names"):
+                fitted.transform((A[:30][list("yxwvu")], B))
+
+    def test_bad_input_leaves_the_model_as_it_was(self, model, dyads, name):
+        before = model.fit(dyads).transform(dyads)[0]
+        params = model.get_params()
+        with pytest.raises(TypeError, match=r"takes the response from a Dyads|either a Dyads alone"):
+            model.fit(dyads, np.ones(1200))
+        with pytest.raises(ValueError, match="n_components"):
+            model.set_params(n_components=6).fit(dyads)
+        model.set_params(**params)
+        A, B = dyads.A[:30], dyads.B
+        with pytest.raises(ValueError, match="contains NaN"):
+            model.transform((A * np.nan, B))
+        with pytest.raises(ValueError, match="was fitted with"):
+            model.transform((A[:, :4], B))
+        with pytest.raises(ValueError, match="but got 3"):
+            model.transform((A, B, B))
+        if "concatenated" in name:
+            with pytest.raises(TypeError, match="takes rows, not a Dyads"):
+                model.transform_joint(dyads)
+        np.testing.assert_array_equal(model.transform(dyads)[0], before)
+
+    def test_not_fitted(self, model, dyads, name, tmp_path):
+        for action in (lambda: model.transform(dyads), lambda: model.save(tmp_path / "model.npz")):
+            with pytest.raises(NotFittedError, match="not fitted"):
+                action()
 
 
 @pytest.mark.parametrize("name", SLICED_BY_DATA)

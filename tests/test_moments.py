@@ -142,6 +142,36 @@ def test_without_cross_covariance_blocks_need_a_common_centre_of_y(data):
     np.testing.assert_allclose(merged.third(0, 1)[0], brute_force(A, B, y)["T_ayb"], atol=1e-12)
 
 
+def test_covariances_of_an_earlier_read_serve_other_responses(data):
+    """A second fold about the first one's centre needs no products of features with features."""
+    A, B, y = data
+    first = Moments.of_block((A, B), blocks=(), covariance="full")
+    about = {"center": first.centers, "y_center": 0.0}
+    bare = {"blocks": ("cross", "within"), "covariance": None, "cross_covariance": False}
+    second = Moments.of_block((A, B), y, **bare, **about)
+    with pytest.raises(ValueError, match="covariance='full', or with the same y_center"):
+        Moments.of_block((A,), y, blocks=("within",), covariance=None).about(y_center=1.0)
+    assert largest_difference(summary(second.with_covariances(first)), brute_force(A, B, y)) < 1e-12
+    for other in (Moments.of_block((A, B), blocks=(), center=0), Moments.of_block((A[1:], B[1:]), blocks=())):
+        with pytest.raises(ValueError, match="same rows about the same centre"):
+            second.with_covariances(other)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_within_moments_are_symmetric_and_exact_for_heavy_tails(rng, dtype):
+    m = 2000
+    A, y = rng.standard_normal((m, 5)).astype(dtype), rng.standard_t(1, m)
+    y[:2] = 1e9, -1e9
+    T = Moments.of_block((A,), y, blocks=("within",), center=0, y_center=0.0).third(0, 0)[0] * m
+    exact = A.T.astype(np.longdouble) @ (y[:, None] * A.astype(np.longdouble))
+    size = np.abs(A.T) @ (np.abs(y)[:, None] * np.abs(A))
+    np.testing.assert_array_equal(T, T.T)
+    assert np.max(np.abs(T - exact) / size) < 30 * np.finfo(dtype).eps
+    for constant in (np.zeros(m), np.ones(m), -np.ones(m)):
+        T = Moments.of_block((A,), constant, blocks=("within",), center=0, y_center=0.0).third(0, 0)[0] * m
+        np.testing.assert_allclose(T, constant[0] * (A.T.astype(float) @ A), atol=10 * m * np.finfo(dtype).eps)
+
+
 def test_rows_fold_knows_the_mean_of_y(rng):
     m = 9000
     A, B, y = rng.standard_normal((m, 4)) + 1e6, rng.standard_normal((m, 3)) + 1e6, rng.standard_normal(m) + 1e6

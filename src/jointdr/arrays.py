@@ -138,6 +138,31 @@ def inner(X: Array, Y: Array) -> Array:
     return product.toarray() if is_sparse(product) else product
 
 
+def weighted_square(X: Array, factor: Array, out: Array | None = None) -> Array:
+    """Xᵀ diag(factor) X as a dense float64 array, (n, n).
+
+    For NumPy it is P'P − N'N, where P are the rows with positive factors and N the others, both times √|factor|: two
+    products of one array with itself, of which BLAS computes one triangle only, which takes two thirds of the time of
+    Xᵀ(diag(factor) X). Nothing more cancels than in that sum itself.
+
+    Parameters
+    ----------
+    X : (m, n) array
+    factor : (m,) float64 array
+    out : (m, n) array, optional
+        A buffer for the rows in their new order.
+    """
+    if not isinstance(X, np.ndarray):
+        product = inner(scale_rows(X, as_float(factor, X.dtype)), X)
+        return as_float(product, namespace(product).float64)
+    above = factor > 0
+    at = np.concatenate([np.flatnonzero(above), np.flatnonzero(~above)])
+    rows = np.take(X, at, axis=0, out=out, mode="clip")  # any other mode goes through a copy of `out`
+    rows *= np.sqrt(np.abs(factor[at])).astype(X.dtype)[:, None]
+    P, N = np.split(rows, [np.count_nonzero(above)])
+    return as_float(P.T @ P, np.float64) - as_float(N.T @ N, np.float64)
+
+
 def dense_product(X: Array, S: Array) -> Array:
     """X S as a dense array; S may be sparse too (a CountSketch)."""
     product = X @ S

@@ -8,6 +8,7 @@ import numpy as np
 
 from jointdr import classical
 from jointdr.arrays import Array
+from jointdr.dyads import refuse_dyads
 from jointdr.embedding import Embedding
 from jointdr.engines.grid import Grid
 from jointdr.engines.local import Rows
@@ -167,6 +168,7 @@ class PHD(SupervisedMethod):
         -------
         (m, Σ r_k) array
         """
+        refuse_dyads(X, "PHD.transform_joint")
         embedding = self._joint()
         views = self._validated(X, reset=False, minimum_rows=1)
         return joint_coordinates(embedding, views.arrays, self._exponent())
@@ -190,12 +192,14 @@ class PHD(SupervisedMethod):
     def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
         joint = bool(self.concatenate)
         options = self._options()
-        if self.residual and isinstance(rows, Rows):
-            first = rows.fold(blocks=("means",), covariance="full", cross_covariance=joint)
-            self._require_finite([first], Views._from_parts(self.view_names_, self._feature_names, None, rows.views))
-            rows = Rows(rows.views, residuals(rows, first, options, joint), rows.weight)
         blocks = ("cross", "within") if joint else ("within",)
-        return [rows.fold(blocks=blocks, covariance="full", cross_covariance=joint)]
+        if not (self.residual and isinstance(rows, Rows)):
+            return [rows.fold(blocks=blocks, covariance="full", cross_covariance=joint)]
+        first = rows.fold(blocks=("means",), covariance="full", cross_covariance=joint)
+        self._require_finite([first], Views._from_parts(self.view_names_, self._feature_names, None, rows.views))
+        left = Rows(rows.views, residuals(rows, first, options, joint), rows.weight)
+        about = {"center": first.centers, "y_center": 0.0}
+        return [left.fold(blocks=blocks, covariance=None, cross_covariance=False, **about).with_covariances(first)]
 
     def _solve(self, parts: list[Moments]) -> Embedding:
         whole = self._whole(parts)

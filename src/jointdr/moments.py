@@ -182,9 +182,10 @@ class Moments:
             if between is not None:
                 T = T + delta_y[:, None, None] * between[None, :, :]
             elif not self._is_rounding(delta_y):
+                missing = "covariance='full'" if j == k else "cross_covariance=True"
                 raise ValueError(
-                    "These moments were taken without cross_covariance, so the centre of y cannot be moved. "
-                    "Compute all blocks with cross_covariance=True, or with the same y_center."
+                    "These moments were taken without the covariances that it takes to move the centre of y. "
+                    f"Compute all blocks with {missing}, or with the same y_center."
                 )
             thirds[j, k] = T
         return replace(
@@ -252,7 +253,7 @@ class Moments:
     def _is_about(self, centers: Sequence[Array], y_center: Array) -> bool:
         xp = namespace(*self.centers)
         pairs = [*zip(self.centers, centers, strict=True), (self.y_center, y_center)]
-        return all(c is d or bool(xp.all(c == d)) for c, d in pairs)
+        return all(c is d or bool(xp.all(c == like(d, c))) for c, d in pairs)
 
     def __add__(self, other: Moments) -> Moments:
         return self.merge(other) if isinstance(other, Moments) else NotImplemented
@@ -284,6 +285,13 @@ class Moments:
         """The moments of the same rows if y had been measured from another origin: only its centre moves."""
         xp = namespace(*self.centers)
         return replace(self, y_center=xp.zeros_like(self.y_center) + like(y_center, self.y_center))
+
+    def with_covariances(self, other: Moments) -> Moments:
+        """These moments with the covariances of others, of the same rows about the same centre, in place of its own."""
+        if self.n_samples != other.n_samples or not self._is_about(other.centers, self.y_center):
+            raise ValueError("Covariances can only be taken over from moments of the same rows about the same centre.")
+        keep = replace(self.keep, covariance=other.keep.covariance, cross_covariance=other.keep.cross_covariance)
+        return replace(self, keep=keep, scatters=other.scatters, cross_scatters=other.cross_scatters)
 
     def select(self, masks: Sequence[Array]) -> Moments:
         """The moments of the chosen features alone: one boolean mask or index array per view."""

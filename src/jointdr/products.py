@@ -23,6 +23,7 @@ from jointdr.arrays import (
     scale_rows,
     shifted,
     sum_of_squares,
+    weighted_square,
 )
 
 Covariance = Literal["full", "diagonal"] | None
@@ -39,7 +40,7 @@ class Keep:
         ``"cross"``: T_ayb for every pair of views; ``"within"``: T_aya of every view; ``"means"``: C_ay
         of every view, which the other two imply. Empty: the response is not looked at.
     covariance : {"full", "diagonal", None} or one of them per view
-        How much of Σ_a is kept. ``"within"`` needs ``"full"``.
+        How much of Σ_a is kept. ``"within"`` needs ``"full"``, or None where the centre of y stays where it is.
     cross_covariance : bool
         Whether C_ab is kept for every pair of views. It is one more product of the size of T_ayb, and it
         is what lets moments be merged or translated whose responses have different centres.
@@ -66,7 +67,7 @@ class Keep:
                 f"covariance={covariance!r} is not understood for {n_views} views; give 'full', 'diagonal' or None, "
                 "or one of them per view."
             )
-        if "within" in chosen and any(c != "full" for c in per_view):
+        if "within" in chosen and "diagonal" in per_view:
             raise ValueError("blocks with 'within' need covariance='full': merging T_aya takes C_aa.")
         return Keep(chosen, per_view, cross_covariance and n_views > 1)
 
@@ -123,11 +124,15 @@ def block_sums(
         wanted = wanted + [(k, k) for k in range(len(views))]
     thirds: dict[tuple[int, int], list[Array]] = {pair: [] for pair in wanted}
     for j in sorted({j for j, _ in wanted}):
+        others = [k for i, k in wanted if i == j and k != j]
         for i in range(q):
-            weighted = scale_rows(centred[j], as_float(Y[:, i], dtype), out=scratch.like(centred[j], "weighted"))
-            for pair in wanted:
-                if pair[0] == j:
-                    thirds[pair].append(product(weighted, centred[pair[1]]))
+            buffer = scratch.like(centred[j], "weighted")
+            if (j, j) in thirds:
+                thirds[j, j].append(weighted_square(centred[j], Y[:, i], out=buffer))
+            if others:
+                weighted = scale_rows(centred[j], as_float(Y[:, i], dtype), out=buffer)
+            for k in others:
+                thirds[j, k].append(product(weighted, centred[k]))
     first = [product(X, left) for X in centred]
     return {
         "n_samples": rows,

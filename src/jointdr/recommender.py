@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -30,7 +31,8 @@ class Recommender(BaseEstimator):
     view_names_: tuple[str, str]
     n_features_per_view_: tuple[int, int]
     _feature_names: tuple[Array | None, Array | None]
-    _known: Array
+    _scores: Array
+    _is_complete: bool
 
     @abstractmethod
     def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], Block]:
@@ -112,7 +114,13 @@ class Recommender(BaseEstimator):
         self.view_names_, self.n_features_per_view_ = dyads.names, dyads.n_features
         self.row_ids_, self.column_ids_ = dyads.row_ids, dyads.column_ids
         self._feature_names = dyads.feature_names
-        self._known = _pattern(dyads.Y, dyads.is_complete)
+        self._scores, self._is_complete = dyads.Y, dyads.is_complete
+        self.__dict__.pop("_known", None)
+
+    @cached_property
+    def _known(self) -> Array:
+        """The known pairs as a CSR array, made when first asked for: of a dense Y it takes longer than a fit."""
+        return _pattern(self._scores, self._is_complete)
 
     def _checked(self, k: int, X: Any) -> Entities:
         """A table of new entities that agrees with what was fitted."""

@@ -278,8 +278,10 @@ class SOLS(MomentMethod):
             The label of the subpopulation that each row belongs to.
         """
         if isinstance(X, Dyads):
-            by_entity = groups is None and self.n_slices is None and self.edges is None and self.n_components != 1
-            return self._fit_entities(X, y) if by_entity else self._fit_pairs(X, y, sample_weight, groups=groups)
+            if groups is not None or self.n_slices is not None or self.edges is not None:
+                return self._fit_pairs(X, y, sample_weight, groups=groups)
+            one = self.n_components == 1  # one population
+            return self._fit_dyads(X, y, sample_weight) if one else self._fit_entities(X, y)
         with self._unchanged_on_failure():
             return self._fitted(X, y, sample_weight, groups=groups)
 
@@ -353,10 +355,11 @@ class SOLS(MomentMethod):
         return self.response_.places(labels)
 
     def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
-        assert isinstance(rows, Rows)  # `_takes_pairs`
         self._options()
-        which = rows.y[:, -1].astype(int)
         keep: dict[str, Any] = {"blocks": ("means",), "covariance": "full", "cross_covariance": True}
+        if isinstance(rows, Grid):
+            return [rows.fold(**keep)]
+        which = rows.y[:, -1].astype(int)
         return Rows(rows.views, rows.y[:, :-1], rows.weight).fold_groups(which, self.response_.n_places, **keep)
 
     def _solve(self, parts: list[Moments]) -> Embedding:

@@ -15,6 +15,7 @@ import numpy as np
 
 from jointdr.arrays import (
     Array,
+    Scratch,
     as_float,
     dense_product,
     float_dtype,
@@ -24,7 +25,7 @@ from jointdr.arrays import (
     sum_of_squares,
     take_rows,
 )
-from jointdr.engines.local import LARGE_BLOCK_BYTES, block_rows, fold_of, slices
+from jointdr.engines.local import BLOCK_BYTES, LARGE_BLOCK_BYTES, block_rows, fold_of, slices
 from jointdr.moments import Moments
 from jointdr.products import Covariance, Keep
 
@@ -181,7 +182,9 @@ class Grid:
             for k, X in enumerate(tables)
         ]
         shifts = self._shifts(y_center) if q else (0.0,)
-        scores = self._scores(shifts)
+        scores = (
+            self._scores(shifts) if q else _Scores((np.zeros(self.Y.shape[0]), np.zeros(self.Y.shape[1])), 0.0, 0.0)
+        )
         sides = [
             _side(X, c, counts, rho, kind, "within" in keep.blocks)
             for X, c, counts, rho, kind in zip(
@@ -234,8 +237,9 @@ class Grid:
         m_A, m_B = self.Y.shape
         if not is_sparse(self.Y):
             rows, columns, square = np.empty(m_A), np.zeros(m_B), 0.0
-            for at in slices(m_A, _block_rows(self.Y)):
-                E = _shifted(self.Y[at], shifts)
+            scratch = Scratch()
+            for at in slices(m_A, max(1, BLOCK_BYTES // (8 * m_B))):  # few rows, which stay in the cache
+                E = _shifted(self.Y[at], shifts, scratch.like(self.Y[at], "scores"))
                 rows[at] = E.sum(axis=1, dtype=float)
                 columns += E.sum(axis=0, dtype=float)
                 square += float(np.einsum("ij,ij->", E, E))
@@ -311,12 +315,12 @@ def _through(tables: Sequence[Array], centers: Sequence[Array], M: Array, shifts
     A, B = tables
     right = _centred(B, centers[1])
     narrow = A.shape[1] <= B.shape[1]
-    total = np.zeros((A.shape[1], B.shape[0] if narrow else B.shape[1]))
+    total, scratch = np.zeros((A.shape[1], B.shape[0] if narrow else B.shape[1])), Scratch()
     for at in slices(A.shape[0], min(_block_rows(A), _block_rows(M))):
         x = _centred(A[at], centers[0])
         block = as_float(M[at], x.dtype)
         if not is_sparse(block):
-            block = _shifted(block, shifts)
+            block = _shifted(block, shifts, scratch.like(block, "scores"))
         total += inner(x, block) if narrow else inner(x, block @ right)
     return dense_product(total, right) if narrow else total
 
@@ -329,8 +333,8 @@ def _centred(X: Array, center: Array) -> Array:
     return X if not center.any() else X - center.astype(X.dtype)
 
 
-def _shifted(values: Array, shifts: Sequence[float]) -> Array:
+def _shifted(values: Array, shifts: Sequence[float], out: Array | None = None) -> Array:
     for shift in shifts:
         if shift:
-            values = values - shift
+            values = np.subtract(values, shift, out=out)
     return values
