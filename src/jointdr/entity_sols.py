@@ -76,9 +76,7 @@ class EntitySOLS(MomentMethod):
             moments = X.moments(means="entities", blocks=(), covariance="full", cross_covariance=False)
             maps = maps_of(moments, options)
             sides = ((X.A, X.Y), (X.B, X.Y.T))
-            columns = [
-                m.pull(_covariances(T, Y, m.mean, X.is_complete)) for m, (T, Y) in zip(maps, sides, strict=True)
-            ]
+            columns = [m.pull(_covariances(T, Y, m.mean, X.is_complete)) for m, (T, Y) in zip(maps, sides, strict=True)]
             core = np.zeros((0, sum(options.ranks)))
             self._embedding = embedding_of(maps, leading(maps, columns, options), core, np.zeros(0))
         return self

@@ -8,8 +8,8 @@ from typing import Any
 
 from jointdr.arrays import Array, is_sparse
 from jointdr.association import AssociationModel
-from jointdr.baselines import Popularity
 from jointdr.base import ViewsTransformer
+from jointdr.baselines import Popularity
 from jointdr.dyads import Dyads
 from jointdr.entity_sols import EntitySOLS
 from jointdr.estimators import JDR
