@@ -71,8 +71,8 @@ def load_archive(path: str | os.PathLike[str], response: str | None = None) -> D
                 return reader(data, response)
         wanted = "; ".join(", ".join(names) for names in LAYOUTS)
         raise ValueError(
-            f"{os.fspath(path)} has none of the known layouts. It holds {_listed(data.files)}, but one of these sets of "
-            f"arrays is needed: {wanted}."
+            f"{os.fspath(path)} has none of the known layouts. It holds {_listed(data.files)}, but one of these sets "
+            f"of arrays is needed: {wanted}."
         )
 
 
@@ -88,7 +88,7 @@ def stored_sparse(data: Any, name: str) -> sparse.csr_array:
 def _networks(data: Any, response: str | None) -> Dyads:
     known = [name.removesuffix("_data") for name in data.files if name.startswith("Y_") and name.endswith("_data")]
     if response is None:
-        response = "Y_all_v4" if "Y_all_v4" in known else next(iter(known), None)
+        response = "Y_all_v4" if "Y_all_v4" in known else next(iter(known), "Y_...")
     if response not in known:
         raise ValueError(f"response={response!r} is not in the archive; choose from {known}.")
     sides = (("mimminer", "disease_to_mimminer"), ("net", "gene_to_net"))
