@@ -134,13 +134,14 @@ def _width(m: int) -> int:
     return max(1, min(REDUCED, m // 2))
 
 
-def _kernel_regression(embedding: ViewsTransformer, scales: list[Any]) -> Callable[[Dyads], Method]:
+def _kernel_regression(embedding: Callable[[int], ViewsTransformer], scales: list[Any]) -> Callable[[Dyads], Method]:
     """An embedding and Gaussian kernels: directions first, with the columns ignored or not, then both bandwidths."""
 
     def method(dyads: Dyads) -> Method:
         first: Grid = {"n_components": _ranks(dyads), "scale": scales, "column_bandwidth": [0.0, 0.3]}
         stages = [{**first, "row_bandwidth": BANDWIDTHS}, {"column_bandwidth": BANDWIDTHS, "row_bandwidth": BANDWIDTHS}]
-        return Method(AssociationModel(embedding, random_state=0), stages, reduced=True)
+        model = AssociationModel(embedding(_ranks(dyads)[-1]), scale=scales[-1], random_state=0)
+        return Method(model, stages, reduced=True)
 
     return method
 
@@ -153,7 +154,7 @@ def _tuned_jdr(dyads: Dyads) -> Method:
 
 def _imc(dyads: Dyads) -> Method:
     grid: Grid = {"n_components": _ranks(dyads)[::2], "alpha": [0.01, 0.1, 1.0, 10.0]}
-    return Method(IMC(), [grid, {"n_components": _ranks(dyads)}], reduced=True)
+    return Method(IMC(min(10, _ranks(dyads)[-1])), [grid, {"n_components": _ranks(dyads)}], reduced=True)
 
 
 def _features(*stages: Grid, **params: Any) -> Callable[[Dyads], Method]:
@@ -173,11 +174,11 @@ def _bilinear_ridge(dyads: Dyads) -> Method:
 
 
 _METHODS: dict[str, Callable[[Dyads], Method]] = {
-    "JDR + KR": _kernel_regression(JDR(), [0.5]),
+    "JDR + KR": _kernel_regression(JDR, [0.5]),
     "JDR": _tuned_jdr,
-    "PCA + KR": _kernel_regression(PCA(), [None, 0.5]),
-    "pHd + KR": _kernel_regression(PHD(), [None, 0.5]),
-    "sOLS + KR": _kernel_regression(EntitySOLS(), [None, 0.5]),
+    "PCA + KR": _kernel_regression(PCA, [None, 0.5]),
+    "pHd + KR": _kernel_regression(PHD, [None, 0.5]),
+    "sOLS + KR": _kernel_regression(EntitySOLS, [None, 0.5]),
     "IMC": _imc,
     "no reduction": _features({"column_bandwidth": BANDWIDTHS, "row_bandwidth": BANDWIDTHS}),
     "no reduction, cosine": _features(
