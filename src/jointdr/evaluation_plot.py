@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -82,4 +83,4 @@ def _means(evaluation: Evaluation, method: str, measures: list[str]) -> tuple[Ar
 
 
 def _title(evaluation: Evaluation) -> str:
-    return f"{evaluation.about}\n{evaluation.averaged}"
+    return "\n".join(textwrap.wrap(f"{evaluation.about}; {evaluation.averaged}", 85))

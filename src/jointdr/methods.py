@@ -32,7 +32,7 @@ REDUCED = 400
 SLOW = 3000
 """Kernel ridge regression is left out, unless it is asked for, where one side has more entities than this."""
 
-BANDWIDTHS = [0.0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.6]
+BANDWIDTHS = [0.0, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5]
 """Of Gaussian kernels, in units of the root mean square distance; with 0 a side is ignored."""
 
 ANGLES = [power**-0.5 for power in (1, 2, 3, 5, 8, 16)]
@@ -135,12 +135,15 @@ def _width(m: int) -> int:
 
 
 def _kernel_regression(embedding: Callable[[int], ViewsTransformer], scales: list[Any]) -> Callable[[Dyads], Method]:
-    """An embedding and Gaussian kernels: directions first, with the columns ignored or not, then both bandwidths."""
+    """An embedding and Gaussian kernels: directions with columns ignored or not, then Σ, then both bandwidths."""
 
     def method(dyads: Dyads) -> Method:
-        first: Grid = {"n_components": _ranks(dyads), "scale": scales, "column_bandwidth": [0.0, 0.3]}
-        stages = [{**first, "row_bandwidth": BANDWIDTHS}, {"column_bandwidth": BANDWIDTHS, "row_bandwidth": BANDWIDTHS}]
-        model = AssociationModel(embedding(_ranks(dyads)[-1]), scale=scales[-1], random_state=0)
+        model = AssociationModel(embedding(_ranks(dyads)[-1]), scale=scales[0], random_state=0)
+        stages: list[Grid] = [
+            {"n_components": _ranks(dyads), "column_bandwidth": [0.0, 0.3], "row_bandwidth": BANDWIDTHS},
+            {"scale": scales, "row_bandwidth": BANDWIDTHS},
+            {"column_bandwidth": BANDWIDTHS, "row_bandwidth": BANDWIDTHS},
+        ]
         return Method(model, stages, reduced=True)
 
     return method
@@ -153,7 +156,7 @@ def _tuned_jdr(dyads: Dyads) -> Method:
 
 
 def _imc(dyads: Dyads) -> Method:
-    grid: Grid = {"n_components": _ranks(dyads)[::2], "alpha": [0.01, 0.1, 1.0, 10.0]}
+    grid: Grid = {"n_components": _ranks(dyads)[::2], "alpha": [0.001, 0.01, 0.1, 1.0, 10.0]}
     return Method(IMC(min(10, _ranks(dyads)[-1])), [grid, {"n_components": _ranks(dyads)}], reduced=True)
 
 
@@ -176,9 +179,9 @@ def _bilinear_ridge(dyads: Dyads) -> Method:
 _METHODS: dict[str, Callable[[Dyads], Method]] = {
     "JDR + KR": _kernel_regression(JDR, [0.5]),
     "JDR": _tuned_jdr,
-    "PCA + KR": _kernel_regression(PCA, [None, 0.5]),
-    "pHd + KR": _kernel_regression(PHD, [None, 0.5]),
-    "sOLS + KR": _kernel_regression(EntitySOLS, [None, 0.5]),
+    "PCA + KR": _kernel_regression(PCA, [0.5, None]),
+    "pHd + KR": _kernel_regression(PHD, [0.5, None]),
+    "sOLS + KR": _kernel_regression(EntitySOLS, [0.5, None]),
     "IMC": _imc,
     "no reduction": _features({"column_bandwidth": BANDWIDTHS, "row_bandwidth": BANDWIDTHS}),
     "no reduction, cosine": _features(
