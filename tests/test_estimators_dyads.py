@@ -130,6 +130,18 @@ def test_entities_as_subpopulations(dyads, rng, observed):
         assert subspace_error(np.linalg.solve(L.T, U), model.embeddings_[k]) < 1e-6
 
 
+def test_holes_and_units_have_no_influence_on_entities_as_subpopulations(rng):
+    A, B = rng.standard_normal((200, 5)), rng.standard_normal((150, 4))
+    Y, mask = A[:, :2] @ B[:, :2].T, rng.random((200, 150)) < 0.9
+    one, two = (SOLS(2).fit(Dyads(np.where(mask, Y, hole), A, B, mask)).embeddings_ for hole in (0.0, 1e3))
+    for U, V in zip(one, two, strict=True):
+        np.testing.assert_array_equal(U, V)
+        assert subspace_error(np.eye(len(U))[:, :2], U) < 0.2
+    turned = Dyads(Y, A @ rng.standard_normal((5, 5)) + 3, B)
+    Z, Z_turned = (SOLS(2).fit(dyads).transform(dyads)[0] for dyads in (Dyads(Y, A, B), turned))
+    np.testing.assert_allclose(np.abs(Z), np.abs(Z_turned), atol=1e-7)
+
+
 def test_sparse_entities_are_gathered_too(dyads):
     thin = Dyads(dyads.Y, sparse.csr_array(dyads.A), sparse.csr_array(dyads.B))
     np.testing.assert_allclose(SIR(1).fit(thin).embeddings_[0], SIR(1).fit(dyads).embeddings_[0], atol=1e-7)

@@ -1,6 +1,7 @@
 """Data: the synthetic models of the paper, with a known truth; readers of real formats; real gene-disease data."""
 
 from jointdr.datasets.annotations import read_gaf, read_genes_to_phenotype, read_hpoa
+from jointdr.datasets.archives import load_archive
 from jointdr.datasets.hpo import GeneDiseases, load_hpo
 from jointdr.datasets.networks import Network, read_edges, read_humannet, read_mimminer, read_similarity
 from jointdr.datasets.ontology import Annotations, Ontology, propagated, read_obo, tfidf
@@ -22,6 +23,7 @@ __all__ = [
     "Ontology",
     "Sample",
     "SyntheticModel",
+    "load_archive",
     "load_hpo",
     "make_bilinear",
     "make_even",

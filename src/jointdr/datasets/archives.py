@@ -1,0 +1,136 @@
+"""Dyads from .npz archives that bundle a benchmark: similarities or features of both kinds, and known scores."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from jointdr.arrays import Array
+from jointdr.dyads import Dyads
+from jointdr.similarity import kernel_features
+from jointdr.spectral import spectral_features
+
+N_SPECTRAL = 200
+"""Features of each node of a network, as in the paper."""
+
+NETWORKS = ("mimminer_data", "disease_to_mimminer", "disease_omim", "net_data", "gene_to_net", "gene_entrez")
+SIMILARITIES = ("Y", "S_disease_mimminer", "S_drug_chem", "disease_omim", "drug_drugbank")
+FEATURES = ("y", "drug_idx", "target_idx", "X_drug_ecfp4", "X_target_dipep", "drug_id", "target_id")
+
+
+def load_archive(path: str | os.PathLike[str], response: str | None = None) -> Dyads:
+    """Dyads from an .npz archive in one of three layouts, which is recognized by the names of its arrays.
+
+    Parameters
+    ----------
+    path : path
+    response : str, optional
+        Which scores, where an archive has several.
+
+    Returns
+    -------
+    Dyads
+
+    Raises
+    ------
+    ValueError
+        If the file is no archive, has none of the layouts, or not this response.
+
+    Notes
+    -----
+    Sparse matrices are stored in CSR form as ``NAME_data``, ``NAME_indices``, ``NAME_indptr`` and ``NAME_shape``. No
+    code in the archive is run: it holds plain arrays.
+
+    Diseases and genes as nodes of networks (``mimminer``, ``net`` and the places ``disease_to_mimminer`` and
+    ``gene_to_net`` in them; ids ``disease_omim`` and ``gene_entrez``): 200 spectral features of each, as in the paper.
+    Responses are all matrices ``Y_...``, by default ``Y_all_v4`` or the first one. Every pair is observed.
+
+    Diseases and drugs with dense similarities (``S_disease_mimminer``, ``S_drug_chem``; 0 and 1 in ``Y``): features
+    whose inner products are the similarities, `kernel_features`, so that nothing is lost. Every pair is observed.
+
+    Drugs and targets with features of their own (``X_drug_ecfp4``, ``X_target_dipep``; graded scores ``y`` of the pairs
+    ``drug_idx`` and ``target_idx``): fingerprint bits, and square roots of the composition, whose inner products
+    compare two compositions as those of unit vectors. Only the listed pairs are observed.
+    """
+    try:
+        data = np.load(path, allow_pickle=False)
+        if not isinstance(data, np.lib.npyio.NpzFile):
+            raise ValueError("one array alone")
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{os.fspath(path)} is not an .npz archive of plain arrays: {error}.") from error
+    with data:
+        for names, reader in LAYOUTS.items():
+            if set(names) <= set(data.files):
+                return reader(data, response)
+        wanted = "; ".join(", ".join(names) for names in LAYOUTS)
+        raise ValueError(
+            f"{os.fspath(path)} has none of the known layouts. It holds {_listed(data.files)}, but one of these sets "
+            f"of arrays is needed: {wanted}."
+        )
+
+
+def stored_sparse(data: Any, name: str) -> sparse.csr_array:
+    """A CSR matrix of an archive."""
+    parts = tuple(data[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
+    return sparse.csr_array(parts, shape=tuple(data[f"{name}_shape"]))
+
+
+# ---------------------------------------------------------------- inner workings
+
+
+def _networks(data: Any, response: str | None) -> Dyads:
+    known = [name.removesuffix("_data") for name in data.files if name.startswith("Y_") and name.endswith("_data")]
+    if response is None:
+        response = "Y_all_v4" if "Y_all_v4" in known else next(iter(known), "Y_...")
+    if response not in known:
+        raise ValueError(f"response={response!r} is not in the archive; choose from {known}.")
+    sides = (("mimminer", "disease_to_mimminer"), ("net", "gene_to_net"))
+    A, B = (_spectral(stored_sparse(data, graph))[data[places]] for graph, places in sides)
+    Y = stored_sparse(data, response).astype(float)
+    ids = (data["disease_omim"], data["gene_entrez"])
+    return Dyads(Y, A, B, row_ids=ids[0], column_ids=ids[1], names=("disease", "gene"))
+
+
+def _spectral(W: Array) -> Array:
+    return spectral_features(W, min(N_SPECTRAL, W.shape[0] - 1))
+
+
+def _similarities(data: Any, response: str | None) -> Dyads:
+    _require_only(response, "Y")
+    A, B = (kernel_features(data[name].astype(float)) for name in ("S_disease_mimminer", "S_drug_chem"))
+    Y = sparse.csr_array(data["Y"].astype(float))
+    ids = (data["disease_omim"], data["drug_drugbank"])
+    return Dyads(Y, A, B, row_ids=ids[0], column_ids=ids[1], names=("disease", "drug"))
+
+
+def _features(data: Any, response: str | None) -> Dyads:
+    _require_only(response, "y")
+    A, B = data["X_drug_ecfp4"].astype(float), np.sqrt(data["X_target_dipep"].astype(float))
+    pairs = (data["y"].astype(float), (data["drug_idx"], data["target_idx"]))
+    Y = sparse.csr_array(pairs, shape=(len(A), len(B)))
+    ids = (data["drug_id"], data["target_id"])
+    return Dyads(Y, A, B, "stored", row_ids=ids[0], column_ids=ids[1], names=("drug", "target"))
+
+
+def _require_only(response: str | None, name: str) -> None:
+    if response not in (None, name):
+        raise ValueError(f"response={response!r} is not in the archive, which has {name!r} only.")
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "") if names else "nothing"
+
+
+LAYOUTS: dict[tuple[str, ...], Callable[[Any, str | None], Dyads]] = {
+    NETWORKS: _networks,
+    SIMILARITIES: _similarities,
+    FEATURES: _features,
+}
+"""What reads an archive that has all of these arrays."""
