@@ -147,8 +147,8 @@ def test_linear_features_with_a_bilinear_head_are_ridge_regression(tables, rng):
         head = model._head
         X, y = dyads.triples()
         Z = [
-            np.hstack([T - T0.mean(axis=0), np.full((len(T), 1), c.constant)])
-            for T, T0, c in zip(X.arrays, (dyads.A, dyads.B), head.coordinates, strict=True)
+            np.hstack([side.describe(T)[0], np.full((len(T), 1), c.constant)])
+            for T, side, c in zip(X.arrays, model._sides, head.coordinates, strict=True)
         ]
         products = np.einsum("mi,mj->mij", *Z).reshape(len(y), -1)
         M = np.linalg.solve(
@@ -252,6 +252,8 @@ def test_bad_calls(tables, rng, tmp_path):
     model = clone(MODELS["paper"]).fit(dyads)
     with pytest.raises(ValueError, match="6 features of 'disease', but got 4"):
         model.predict(dyads.B)
+    with pytest.raises(TypeError, match="not as a Dyads: its A is one"):
+        model.predict(dyads)
     with pytest.raises(ValueError, match="k=0"):
         model.recommend(k=0)
     with pytest.raises(ValueError, match="No 'gene' with the id '77' was fitted"):
@@ -263,6 +265,32 @@ def test_bad_calls(tables, rng, tmp_path):
     JDR(2).fit(dyads).save(tmp_path / "jdr.npz")
     with pytest.raises(ValueError, match="holds a JDR model, not a AssociationModel model"):
         AssociationModel.load(tmp_path / "jdr.npz")
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e-20, 1e20, 1e160])
+@pytest.mark.parametrize("name", ["raw", "adaptive raw", "cosine_ridge", "raw bilinear"])
+def test_units_do_not_matter_however_large(tables, rng, name, scale):
+    model = {
+        **MODELS,
+        "raw bilinear": AssociationModel(None, head="bilinear"),
+        "adaptive raw": AssociationModel(None, bandwidth=1.0, adaptive=2),
+    }[name]
+    dyads = dyads_of("grades", tables, rng)
+    one = clone(model).fit(dyads).predict(dyads.A[:5] + 0.1)
+    other = clone(model).fit(Dyads(dyads.Y, scale * dyads.A, dyads.B)).predict(scale * (dyads.A[:5] + 0.1))
+    np.testing.assert_allclose(other, one, rtol=1e-6)
+
+
+@pytest.mark.parametrize("bandwidth", [1e-170, 1e170])
+@pytest.mark.parametrize("kernel", ["gaussian", "cosine"])
+def test_extreme_bandwidths_are_limits(tables, rng, bandwidth, kernel):
+    dyads = dyads_of("grades", tables, rng)
+    scores = AssociationModel(None, kernel=kernel, bandwidth=(bandwidth, 0.0)).fit(dyads).predict()
+    if bandwidth < 1:
+        np.testing.assert_allclose(scores, dyads.Y)  # every entity has itself only
+    elif kernel == "gaussian":
+        np.testing.assert_allclose(scores, np.broadcast_to(dyads.Y.mean(axis=0), scores.shape))
+    assert np.isfinite(scores).all()
 
 
 def test_far_rows_are_flagged(tables, rng):

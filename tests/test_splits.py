@@ -44,6 +44,14 @@ def test_pairs_are_shared_out(dyads, observed):
         assert split.known is None
 
 
+def test_a_grade_that_is_held_out_is_not_a_zero(rng):
+    Y = rng.standard_normal((8, 5))
+    split = next(splits(Dyads(Y, np.ones((8, 1)), np.ones((5, 1))), "pairs", test_size=0.25, random_state=0))
+    assert not split.train.is_complete
+    assert (split.train.n_observed, split.test.n_observed) == (30, 10)
+    np.testing.assert_allclose((split.train.Y + split.test.Y).toarray(), Y)
+
+
 def test_a_seed_gives_the_same_splits_and_they_differ_among_each_other(dyads):
     one, two = ([tuple(s.test.row_ids) for s in splits(dyads, "rows", 4, random_state=3)] for _ in range(2))
     assert one == two

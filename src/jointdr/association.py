@@ -241,7 +241,7 @@ class AssociationModel(Recommender):
         return [*found, found[0] if raw is None else self._bandwidths_of("raw_bandwidth", 1, dyads, sides)]
 
     def _bandwidths_of(self, name: str, description: int, dyads: Dyads, sides: tuple[Side, Side]) -> Pair:
-        """Both bandwidths, as given or chosen, in their units."""
+        """Both bandwidths, as given or chosen."""
         value = getattr(self, name)
         if isinstance(value, str) and value == "auto":
             if self.head == "bilinear":
@@ -249,8 +249,7 @@ class AssociationModel(Recommender):
             kernels = (sides[0].kernel(description), sides[1].kernel(description))
             rng = check_random_state(self.random_state)
             own = 1.0 - float(self.borrow)
-            h = chosen(dyads.Y, dyads.is_complete, kernels, float(self.max_bytes), rng, own)
-            return h[0] / sides[0].units[description], h[1] / sides[1].units[description]
+            return chosen(dyads.Y, dyads.is_complete, kernels, float(self.max_bytes), rng, own)
         given = pair_of(value)
         if given is None or min(given) < 0:
             raise ValueError(f"{name}={value!r} must be 'auto', a number >= 0, or one for rows and one for columns.")

@@ -108,8 +108,6 @@ def evaluate(
     """
     _check(by, n_partitions, at, tune, tuning_splits, jobs)
     links = is_zero_filled(dyads.Y, dyads.is_complete)
-    if by == "pairs" and dyads.is_complete and not links:
-        dyads = dyads.pairs(np.ones(dyads.shape, dtype=bool))  # so that a grade that is held out is not a 0
     chosen = _methods(dyads, methods, by)
     plan = _Plan(
         by,

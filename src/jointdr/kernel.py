@@ -177,9 +177,9 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         return (prediction, neighbors) if return_neighbors else prediction
 
     def _predict_grid(self, X: Any, return_neighbors: bool) -> Any:
+        if not isinstance(X, (Dyads, tuple, list)) or (not isinstance(X, Dyads) and len(X) != 2):
+            raise ValueError("X must be a Dyads or a pair of tables, of which one may be None, after a fit to a Dyads.")
         tables = (X.A, X.B) if isinstance(X, Dyads) else tuple(X)
-        if len(tables) != 2:
-            raise ValueError(f"X must be a Dyads or a pair of tables, but got {len(tables)}.")
         Z = [None if T is None else self._centred(k, T) for k, T in enumerate(tables)]
         n_rows, n_columns = (size if z is None else len(z) for z, size in zip(Z, self.grid_.Y.shape, strict=True))
         scorer = self.grid_.scorer(Z[0], Z[1], self.max_bytes / 2, return_neighbors)

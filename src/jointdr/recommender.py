@@ -125,6 +125,8 @@ class Recommender(BaseEstimator):
     def _checked(self, k: int, X: Any) -> Entities:
         """A table of new entities that agrees with what was fitted."""
         name, n = self.view_names_[k], self.n_features_per_view_[k]
+        if isinstance(X, Dyads):
+            raise TypeError(f"New entities are given as tables of features, not as a Dyads: its {'AB'[k]} is one.")
         new = entities(X, name)
         if new.X.shape[1] != n:
             raise ValueError(

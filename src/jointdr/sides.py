@@ -35,6 +35,8 @@ class Describer:
         Whether every row is scaled to length 1.
     centers : tuple of arrays or None
         What is taken off each table, because distances lose digits far from 0; None for angles and sparse tables.
+    units : tuple of floats
+        What each table is divided by: the root mean square distance between known entities; 1 for angles.
     """
 
     embedding: ViewsTransformer | None
@@ -43,16 +45,22 @@ class Describer:
     with_raw: bool
     cosine: bool
     centers: tuple[Array | None, ...] = ()
+    units: tuple[float, ...] = ()
 
     def fitted(self, X: Array) -> Describer:
-        """The same with the centres of these entities."""
+        """The same with the centres and units of these entities."""
         tables = self._tables(X)
-        return replace(self, centers=tuple(None if self.cosine or is_sparse(T) else T.mean(axis=0) for T in tables))
+        if self.cosine:
+            return replace(self, centers=(None,) * len(tables), units=(1.0,) * len(tables))
+        centers = tuple(None if is_sparse(T) else T.mean(axis=0) for T in tables)
+        return replace(self, centers=centers, units=tuple(spread(T) for T in tables))
 
     def __call__(self, X: Array) -> Tables:
         """The tables of checked features; O(m n r)."""
-        parts = zip(self._tables(X), self.centers, strict=True)
-        return tuple(unit_rows(T) if self.cosine else T if c is None else T - c for T, c in parts)
+        if self.cosine:
+            return tuple(unit_rows(T) for T in self._tables(X))
+        parts = zip(self._tables(X), self.centers, self.units, strict=True)
+        return tuple((T if c is None else T - c) / u for T, c, u in parts)
 
     def _tables(self, X: Array) -> Tables:
         raw = X if is_sparse(X) else np.asarray(X, dtype=float)
@@ -73,8 +81,6 @@ class Side:
         The known entities in every description.
     adaptive : int or None
         As in `Kernel`.
-    units : tuple of floats
-        What a bandwidth of 1 is, in each description: the root mean square distance for Gaussian weights.
     memos : tuple of dicts, or None
         Where distances are kept for other bandwidths.
     """
@@ -82,16 +88,13 @@ class Side:
     describe: Describer
     points: Tables
     adaptive: int | None = None
-    units: tuple[float, ...] = ()
     memos: tuple[dict[Any, Array], ...] | None = field(default=None, compare=False, repr=False)
 
     @staticmethod
     def of(describe: Describer, X: Array, adaptive: int | None = None) -> Side:
         """The side of these known entities."""
         describe = describe.fitted(X)
-        points = describe(X)
-        relative = not describe.cosine and adaptive is None
-        return Side(describe, points, adaptive, tuple(spread(Z) if relative else 1.0 for Z in points))
+        return Side(describe, describe(X), adaptive)
 
     @property
     def count(self) -> int:
@@ -103,10 +106,9 @@ class Side:
         return replace(self, memos=tuple({} for _ in self.points))
 
     def kernel(self, description: int = 0, bandwidth: float = 1.0) -> Kernel:
-        """The kernel of one description, with a bandwidth in its unit."""
+        """The kernel of one description."""
         memo = None if self.memos is None else self.memos[description]
-        h = bandwidth * self.units[description]
-        return Kernel(self.points[description], h, self.adaptive, self.describe.cosine, memo)
+        return Kernel(self.points[description], bandwidth, self.adaptive, self.describe.cosine, memo)
 
     def mixture(self, bandwidth: float, raw_bandwidth: float | None, mix: float, own: float) -> Mixture:
         """The weights of all descriptions together.
@@ -114,7 +116,7 @@ class Side:
         Parameters
         ----------
         bandwidth, raw_bandwidth : float
-            Of the first and, if there is one, of the second description, in their units.
+            Of the first and, if there is one, of the second description.
         mix : float
             The share of the second.
         own : float
@@ -133,7 +135,7 @@ def described_sides(sides: tuple[Side, Side]) -> tuple[list[dict[str, Any]], dic
     for k, side in enumerate(sides):
         describe = side.describe
         named = {name: getattr(describe, name) for name in ("exponent", "with_raw", "cosine")}
-        headers.append({**named, "adaptive": side.adaptive, "units": list(side.units)})
+        headers.append({**named, "adaptive": side.adaptive, "units": list(describe.units)})
         for t, (points, center) in enumerate(zip(side.points, describe.centers, strict=True)):
             arrays |= packed(f"points.{k}.{t}", points)
             if center is not None:
@@ -151,7 +153,6 @@ def restored_sides(
         centers = tuple(arrays.get(f"center.{k}.{t}") for t in count)
         options = (float(header["exponent"]), bool(header["with_raw"]), bool(header["cosine"]))
         points = tuple(unpacked(f"points.{k}.{t}", arrays) for t in count)
-        sides.append(
-            Side(Describer(embedding, k, *options, centers), points, header["adaptive"], tuple(header["units"]))
-        )
+        describe = Describer(embedding, k, *options, centers, tuple(header["units"]))
+        sides.append(Side(describe, points, header["adaptive"]))
     return sides[0], sides[1]

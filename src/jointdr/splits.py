@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from jointdr.arrays import Array, is_sparse
+from jointdr.bandwidths import is_zero_filled
 from jointdr.dyads import Dyads
 
 By = Literal["rows", "columns", "both", "pairs"]
@@ -64,7 +65,8 @@ def splits(
     dyads : Dyads
     by : {"rows", "columns", "both", "pairs"}
         What is held out: row entities, column entities, the pairs of held-out rows with held-out columns (cold start;
-        the other pairs of both are not used), or pairs (of a complete grid: links, which `train` then has as 0).
+        the other pairs of both are not used), or pairs (of links in a grid of zeros: links, which `train` then has as
+        0).
     n_splits : int
     test_size : float
         The share that is held out, of each side.
@@ -85,6 +87,8 @@ def splits(
     if not isinstance(test_size, Real) or isinstance(test_size, bool) or not 0 < float(test_size) < 1:
         raise ValueError(f"test_size={test_size!r} must be a share between 0 and 1.")
     rng = check_random_state(random_state)
+    if by == "pairs" and dyads.is_complete and not is_zero_filled(dyads.Y, True):
+        dyads = dyads.pairs(np.ones(dyads.shape, dtype=bool))  # a grade that is held out is not a 0
     for _ in range(n_splits):
         if by == "pairs":
             yield _by_pairs(dyads, float(test_size), rng)

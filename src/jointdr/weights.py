@@ -52,6 +52,11 @@ class Kernel:
         """Whether known points lend each other nothing."""
         return self.bandwidth == 0
 
+    @property
+    def _square(self) -> float:
+        """h², within what can be divided by."""
+        return min(max(self.bandwidth * self.bandwidth, VANISHING), 1.0 / VANISHING)
+
     def at(self, bandwidth: float) -> Kernel:
         """The same with another bandwidth."""
         return replace(self, bandwidth=bandwidth)
@@ -64,13 +69,18 @@ class Kernel:
         """The weights for some of the new points or, if Z is None, for some of the known ones, (rows, m)."""
         if Z is None and self.alone:  # a point is its own neighbour, even if others are at the same place
             return np.eye(at.stop - at.start, self.count, at.start)
-        rows = self.points if Z is None else Z
         if self.memo is None:
-            return self.weights(rows[at])
-        key = (id(rows), at.start, at.stop)
+            return self.of_distances(self._distances(Z, at))
+        key = (id(self.points if Z is None else Z), at.start, at.stop)
         if key not in self.memo:
-            self.memo[key] = squared_distances(rows[at], self.points)
+            self.memo[key] = self._distances(Z, at)
         return self.of_distances(self.memo[key].copy())
+
+    def _distances(self, Z: Array | None, at: slice) -> Array:
+        D = squared_distances((self.points if Z is None else Z)[at], self.points)
+        if Z is None:  # but for rounding, which a very small bandwidth would see
+            D[np.arange(len(D)), np.arange(at.start, at.stop)] = 0.0
+        return D
 
     def of_distances(self, D: Array) -> Array:
         """Weights from squared distances, (m_new, m), which are overwritten; infinite ones get no weight."""
@@ -79,8 +89,8 @@ class Kernel:
         if self.cosine:
             D *= -0.5
             D += 1.0
-            return power(np.maximum(D, 0.0, out=D), self.bandwidth**-2)
-        h2: Array | float = self.bandwidth**2
+            return power(np.maximum(D, 0.0, out=D), 1.0 / self._square)
+        h2: Array | float = self._square
         if self.adaptive is not None:
             h2 = h2 * kth_smallest(D, self.adaptive)[:, None]
             h2 = np.where(h2 > 0, h2, VANISHING)  # copies only: they share the weight
@@ -198,15 +208,21 @@ def _squared_lengths(Z: Array) -> Array:
 
 def unit_rows(Z: Array) -> Array:
     """Every row scaled to length 1; a row of zeros stays."""
+    largest = float(abs(Z).max()) if min(Z.shape) else 0.0
+    Z = Z / (largest or 1.0)
     lengths = np.sqrt(_squared_lengths(Z))
     return scale_rows(Z, np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0))
 
 
 def spread(Z: Array, weight: Array | None = None) -> float:
     """The root mean square distance between two rows; 1 for rows that are all the same."""
+    largest = float(abs(Z).max())  # so that squares do not overflow
+    if not largest > 0:
+        return 1.0
+    Z = Z / largest
     if is_sparse(Z):
         means = np.asarray(Z.mean(axis=0)).ravel()
         total = 2.0 * (float(_squared_lengths(Z).mean()) - float(means @ means))
     else:
         total = 2.0 * float(np.average((Z - np.average(Z, axis=0, weights=weight)) ** 2, axis=0, weights=weight).sum())
-    return float(np.sqrt(total)) if total > 0 else 1.0
+    return largest * float(np.sqrt(total)) if total > 0 else 1.0
