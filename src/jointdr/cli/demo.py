@@ -1,0 +1,4 @@
+"""``jointdr demo``."""
+from __future__ import annotations
+def demo() -> None:
+    """Demo."""
