@@ -26,6 +26,8 @@ app = typer.Typer(name="jointdr", add_completion=False, rich_markup_mode="rich",
 for command in (fit, tune, predict, recommend, explain, evaluate, info, demo):
     app.command()(written_out(command))
 
+INTERRUPTED = 130
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -47,10 +49,10 @@ def _about(
     """Which unknown pairs of two kinds of things score high, also for things never seen before?
 
     \b
-    jointdr demo                                      a tour on real gene-disease data
-    jointdr fit --pairs links.tsv --rows diseases.tsv --columns genes.tsv -o model.npz
-    jointdr recommend model.npz -k 5                  the best new columns for every row
-    jointdr COMMAND --help                            options and examples
+    jointdr demo                          a tour on real gene-disease data
+    jointdr fit --pairs links.tsv --rows a.tsv --columns b.tsv -o model.npz
+    jointdr recommend model.npz -k 5      the best new columns for every row
+    jointdr COMMAND --help                options and examples
     """
 
 
@@ -63,27 +65,23 @@ def run(arguments: Sequence[str]) -> int:
         try:
             code = app(list(arguments), prog_name="jointdr", standalone_mode=False)
             sys.stdout.flush()
-            return code if isinstance(code, int) else 0
         except BrokenPipeError:
             # The reader, `head` for example, has seen enough; what is left must not fail again when Python ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
+        except (KeyboardInterrupt, typer.Abort):
+            code = INTERRUPTED
         except Exception as error:
             if debug:
                 traceback.print_exc()
             return _told(error)
-        except KeyboardInterrupt:
-            say("Interrupted.")
-            return 130
+    if code == INTERRUPTED:  # which is also what newer releases of typer return for Ctrl-C
+        say("Interrupted.")
+    return code if isinstance(code, int) else 0
 
 
 def _told(error: Exception) -> int:
     """Say in one sentence what went wrong, and return the exit code."""
-    if isinstance(error, typer.Abort):  # which is what typer makes of Ctrl-C
-        say("Interrupted.")
-        return 130
-    if isinstance(error, typer.Exit):
-        return int(error.exit_code)
     if hasattr(error, "format_message"):  # of the command line itself: an option that is missing or unknown
         say(f"Error: {_one_line(error.format_message())}")
         return 2

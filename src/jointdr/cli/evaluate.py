@@ -40,7 +40,8 @@ def evaluate(
     \b
     Examples:
       jointdr evaluate --data archive.npz --out results
-      jointdr evaluate --pairs links.tsv --rows diseases.tsv --columns genes.tsv --by both --out results
+      jointdr evaluate --pairs links.tsv --rows a.tsv --columns b.tsv \\
+          --by both --out results
     """
     from jointdr.evaluation import evaluate as evaluated
 

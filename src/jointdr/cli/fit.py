@@ -17,10 +17,11 @@ def fit(source: Source, settings: Settings, output: ModelOut, json: AsJson = Fal
 
     \b
     Examples:
-      jointdr fit --pairs links.tsv --rows diseases.tsv --columns genes.tsv -o model.npz
-      jointdr fit --pairs kd.csv --row drug --column target --score kd --observed stored \\
-          --rows drugs.csv --columns targets.csv --method imc --rank 20 -o model.npz
-      jointdr fit --pairs links.tsv --rows diseases.tsv --column-network net.tsv --features 100 -o model.npz
+      jointdr fit --pairs links.tsv --rows a.tsv --columns b.tsv -o model.npz
+      jointdr fit --pairs kd.csv --row drug --column target --score kd \\
+          --observed stored --rows drugs.csv --columns targets.csv -o model.npz
+      jointdr fit --pairs links.tsv --rows a.tsv --column-network net.tsv \\
+          --features 100 --method imc --rank 20 -o model.npz
     """
     require_writable(output)
     with working("reading"):

@@ -22,7 +22,7 @@ def dyads_of(source: Source) -> Dyads:
         raise ValueError("Give the known pairs with --pairs FILE, or everything with --data FILE.npz.")
     pairs = read_pairs(source.pairs, row=source.row, column=source.column, score=source.score)
     names = (str(pairs.columns[0]), str(pairs.columns[1]))
-    dyads = Dyads.from_tables(
+    return Dyads.from_tables(
         pairs,
         _entities(source, "row"),
         _entities(source, "column"),
@@ -30,13 +30,6 @@ def dyads_of(source: Source) -> Dyads:
         duplicates=source.duplicates,  # type: ignore[arg-type]
         names=names,
     )
-    if dyads.Y.nnz == 0:
-        raise ValueError(
-            f"{source.pairs} has no pair whose ids are in the tables: its first row id is {pairs.iloc[0, 0]!r}, that "
-            f"of the rows is {dyads.row_ids[0]!r}; its first column id is {pairs.iloc[0, 1]!r}, that of the columns "
-            f"is {dyads.column_ids[0]!r}."
-        )
-    return dyads
 
 
 def table_of(path: Path | None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,29 +16,28 @@ if TYPE_CHECKING:
 METHODS = ("jdr", "pca", "phd", "sols", "imc", "none")
 OF_EMBEDDINGS = ("head", "kernel", "bandwidth", "raw_bandwidth", "mix", "scale", "borrow", "adaptive")
 DIRECTIONS = 80
+"""By default; fewer where there are fewer features."""
 
 
 def model_of(settings: Settings, dyads: Dyads) -> Recommender:
     """The model that the options describe, not fitted; an option that it does not have is a ValueError."""
-    from jointdr.association import AssociationModel
-    from jointdr.imc import IMC
+    from jointdr import IMC, AssociationModel
 
     if settings.method not in METHODS:
         raise ValueError(f"--method {settings.method} is not understood; choose from {', '.join(METHODS)}.")
-    given = {name: _parsed(name, getattr(settings, name)) for name in (*OF_EMBEDDINGS, "alpha")}
+    given: dict[str, Any] = {name: _parsed(name, getattr(settings, name)) for name in (*OF_EMBEDDINGS, "alpha")}
     given = {name: value for name, value in given.items() if value is not None}
     if settings.method == "imc":
         _refuse([*(set(given) & set(OF_EMBEDDINGS)), *(["ridge"] if settings.ridge else [])], "imc")
-        rank = {} if settings.rank is None else {"n_components": settings.rank}
-        return IMC(**rank, **given, random_state=settings.seed)
+        if settings.rank is not None:
+            given["n_components"] = settings.rank
+        return IMC(**given, random_state=settings.seed)
     return AssociationModel(_embedding(settings, dyads), **given, random_state=settings.seed)
 
 
 def opened(path: Path) -> Recommender:
     """The model in a file, whichever of those that score pairs it is."""
-    from jointdr import persist
-    from jointdr.association import AssociationModel
-    from jointdr.imc import IMC
+    from jointdr import IMC, AssociationModel, persist
 
     kinds: dict[str, Any] = {cls.__name__: cls for cls in (AssociationModel, IMC)}
     kind = persist.header_of(path).get("kind")
@@ -74,20 +74,18 @@ def require_kernel(model: Recommender, path: Path, what: str) -> Any:
 
 
 def _embedding(settings: Settings, dyads: Dyads) -> Any:
-    from jointdr.estimators import JDR
-    from jointdr.family import PCA
-    from jointdr.hessian import PHD
-    from jointdr.slicing import SOLS
+    from jointdr import JDR, PCA, PHD, SOLS
 
     if settings.method == "none":
         _refuse([name for name in ("rank", "ridge") if getattr(settings, name) is not None], "none")
         return None
-    directions = min(DIRECTIONS, *dyads.n_features) if settings.rank is None else settings.rank
-    if settings.method == "jdr":
-        return JDR(directions, ridge=_parsed("ridge", settings.ridge) or 0.0)
-    _refuse(["ridge"] if settings.ridge is not None else [], settings.method)
-    kinds: Mapping[str, Any] = {"pca": PCA, "phd": PHD, "sols": SOLS}
-    return kinds[settings.method](directions)
+    kinds: Mapping[str, Any] = {"jdr": JDR, "pca": PCA, "phd": PHD, "sols": SOLS}
+    most = 1 if settings.method == "sols" else DIRECTIONS  # (of links in general; it has more for subpopulations only)
+    embedding = kinds[settings.method](min(most, *dyads.n_features) if settings.rank is None else settings.rank)
+    if settings.ridge is not None:
+        _refuse([] if "ridge" in embedding.get_params() else ["ridge"], settings.method)
+        embedding.set_params(ridge=_parsed("ridge", settings.ridge))
+    return embedding
 
 
 def _refuse(names: list[str], method: str) -> None:
@@ -113,7 +111,5 @@ def _parsed(name: str, value: Any) -> Any:
 
 def _changed(estimator: Any) -> dict[str, Any]:
     """The parameters that are not what they are by default."""
-    import inspect
-
     defaults = inspect.signature(type(estimator).__init__).parameters
     return {name: v for name, v in estimator.get_params(deep=False).items() if repr(v) != repr(defaults[name].default)}

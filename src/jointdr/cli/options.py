@@ -74,7 +74,7 @@ class Settings:
         str, _like("--method", metavar="jdr|pca|phd|sols|imc|none", help="What reduces the features.")
     ] = "jdr"
     rank: Annotated[
-        int | None, _like("--rank", metavar="R", help="Directions, by default 80 (10 for imc), or all features.")
+        int | None, _like("--rank", metavar="R", help="Directions; by default 80 (imc 10, sols 1), or all.")
     ] = None
     head: Annotated[
         str | None, _like("--head", metavar="kernel|bilinear|kernel_ridge", help="What predicts from the coordinates.")
@@ -88,9 +88,7 @@ class Settings:
     raw_bandwidth: Annotated[
         str | None, _like("--raw-bandwidth", metavar="auto|H|H,H", help="Of the kernels of the features as they are.")
     ] = None
-    mix: Annotated[
-        str | None, _like("--mix", metavar="S|S,S", help="The share of these kernels, from 0 to 1.")
-    ] = None
+    mix: Annotated[str | None, _like("--mix", metavar="S|S,S", help="The share of these kernels, from 0 to 1.")] = None
     scale: Annotated[
         str | None, _like("--scale", metavar="auto|POWER", help="Coordinates are scaled by this power of Σ.")
     ] = None
@@ -101,7 +99,7 @@ class Settings:
         int | None, _like("--adaptive", metavar="K", help="Bandwidths are multiples of the distance to this neighbour.")
     ] = None
     ridge: Annotated[
-        str | None, _like("--ridge", metavar="auto|X", help="What the normalization of jdr adds to covariances.")
+        str | None, _like("--ridge", metavar="auto|X", help="What the normalization adds to covariances.")
     ] = None
     alpha: Annotated[float | None, _like("--alpha", metavar="X", help="The penalty of imc and of ridge heads.")] = None
     seed: Annotated[int, _like("--seed", metavar="N", help="For everything that is drawn at random.")] = 0

@@ -38,7 +38,7 @@ def predict(
     Examples:
       jointdr predict model.npz --pairs wanted.tsv
       jointdr predict model.npz --rows new_diseases.tsv -o scores.parquet
-      jointdr predict model.npz --pairs wanted.tsv --rows new_diseases.tsv --columns new_genes.tsv
+      jointdr predict model.npz --pairs wanted.tsv --rows new_diseases.tsv
     """
     require_writable(output, ENDINGS)
     fitted = opened(model)
@@ -84,8 +84,7 @@ def _listed_pairs(model: Recommender, new: tuple[Any, Any], path: Path) -> Any:
     wanted.columns = ["row", "column"]
     fitted = (model.row_ids_, model.column_ids_)
     places = [
-        _places(wanted[name], X, known, path)
-        for name, X, known in zip(("row", "column"), new, fitted, strict=True)
+        _places(wanted[name], X, known, path) for name, X, known in zip(("row", "column"), new, fitted, strict=True)
     ]
     kinds = np.array([(i.is_new, j.is_new) for i, j in zip(*places, strict=True)])
     at = np.array([(i.at, j.at) for i, j in zip(*places, strict=True)])

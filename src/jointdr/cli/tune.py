@@ -43,9 +43,10 @@ def tune(
 
     \b
     Examples:
-      jointdr tune --pairs links.tsv --rows diseases.tsv --columns genes.tsv -o model.npz --results tried.tsv
-      jointdr tune --pairs links.tsv --rows diseases.tsv --columns genes.tsv -o model.npz \\
-          --kernel cosine --try n_components=20,40,80 --try row_bandwidth=0.3,0.5,0.7
+      jointdr tune --pairs links.tsv --rows a.tsv --columns b.tsv \\
+          -o model.npz --results tried.tsv
+      jointdr tune --pairs links.tsv --rows a.tsv --columns b.tsv \\
+          --try n_components=20,40,80 --try row_bandwidth=0.3,0.5 -o model.npz
       jointdr tune --data archive.npz --method imc --by pairs -o model.npz
     """
     require_writable(output)
