@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -190,6 +192,15 @@ def test_tune(folder, method, capsys):
     assert "recall" in capsys.readouterr().out
 
 
+def test_evaluate(folder, capsys):
+    pytest.importorskip("jointdr.evaluation")
+    words = ["evaluate", *INPUT, "--methods", "IMC,popularity", "--partitions", "2", "--tune", "none", "--at", "5"]
+    assert len(as_json(capsys, *words, "--out", "results")) == 2
+    assert {path.suffix for path in Path("results").iterdir()} >= {".csv", ".png"}
+    refused(capsys, [*words, "--at", "few", "--out", "results"], "--at few")
+    refused(capsys, [*words, "--methods", "magic", "--out", "results"], "magic")
+
+
 # ---------------------------------------------------------------- files
 
 
@@ -371,6 +382,31 @@ def test_a_reader_that_has_seen_enough(model):
     assert process.stderr.read() == ""
     process.stderr.close()
     process.wait()
+
+
+# ---------------------------------------------------------------- the page
+
+
+def test_the_page_shows_what_is_printed(tmp_path, monkeypatch, capsys):
+    """The files of docs/cli.md, and its commands with their output."""
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parent.parent / "docs" / "cli.md").read_text()
+    for name, text in re.findall(r"`([\w.]+)`:\n\n```text\n(.*?)```", page, flags=re.DOTALL):
+        Path(name).write_text(text)
+    sessions = re.findall(r"```console\n(.*?)```", page, flags=re.DOTALL)
+    assert len(sessions) > 5
+    for shown in re.split(r"^\$ ", "".join(sessions), flags=re.MULTILINE)[1:]:
+        command, _, expected = shown.replace("\\\n", " ").partition("\n")
+        command, _, lines = command.partition(" | head -")
+        assert main(shlex.split(command)[1:]) == 0, command
+        found = capsys.readouterr().out.splitlines()[: int(lines) if lines else None]
+        assert [words(line) for line in found] == [words(line) for line in expected.splitlines()], command
+
+
+def words(line):
+    """The words of a line, with numbers to three digits and without the version."""
+    line = re.sub(r"\b\d+\.\d+\.\d+\b", "VERSION", line)
+    return [f"{float(word):.3g}" if re.fullmatch(r"-?[\d.]+(e[-+]?\d+)?", word) else word for word in line.split()]
 
 
 # ---------------------------------------------------------------- the demo

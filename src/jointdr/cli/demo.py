@@ -88,18 +88,21 @@ def _report(result: Result) -> None:
 def _tell(example: Example, best: list[Recommendation], first: int) -> None:
     """One held-out row: what is recommended, and why."""
     row, column = example.dyads.names
-    print(
-        f"\n{example.name(best[0].row)}, a held-out {row}. Its best {column}s (✓: the link is known, but was held out):"
-    )
+    print(f"\n{example.name(best[0].row)}, a held-out {row}: its best {column}s (✓ is a known link) and why")
     for one in best:
         reasons = "; ".join(
-            f"{100 * share:.2g} % {example.name(a)} – {example.name(b)}" for share, a, b in one.reasons[:2]
+            f"{100 * share:.2g} % {_short(example.name(a))} – {example.name(b)}" for share, a, b in one.reasons[:2]
         )
         print(f"  {one.rank}. {'✓' if one.is_link else ' '} {example.name(one.column):10s} {reasons}")
     if best[0].shared:
-        print(f"     {example.name(best[0].reasons[0][1])} shares {', '.join(best[0].shared).lower()}.")
+        other = _short(example.name(best[0].reasons[0][1]))
+        print(f"     What it shares with {other}: {', '.join(best[0].shared).lower()}.")
     if not any(one.is_link for one in best):
-        print(f"     The first true {column} is at place {first}.")
+        print(f"     The first known {column} is at place {first}.")
+
+
+def _short(name: str, most: int = 42) -> str:
+    return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"
 
 
 def _drawn(draw: Any, results: list[Result], example: Example, path: Path) -> Path | None:

@@ -103,22 +103,15 @@ def gene_diseases(limit: int | None = None) -> Example:
             AssociationModel(None, kernel="cosine", bandwidth=(_power(3), 0.0)),
             as_they_are=True,
         ),
-        Contender("inductive matrix completion", IMC(min(200, features), tol=1e-4)),
+        Contender("inductive matrix completion", IMC(min(300, features), alpha=0.3, tol=1e-4)),
         Contender(
             "no reduction",
-            AssociationModel(None, kernel="cosine", bandwidth=(_power(5), _power(3))),
+            AssociationModel(None, kernel="cosine", bandwidth=(_power(4), _power(2))),
             as_they_are=True,
         ),
         Contender(
             "JDR",
-            AssociationModel(
-                JDR(features, ridge=0.1),
-                kernel="cosine",
-                scale=0.5,
-                bandwidth=(_power(3), _power(2)),
-                mix=0.5,
-                raw_bandwidth=(_power(8), _power(3)),
-            ),
+            AssociationModel(JDR(features, ridge=0.1), kernel="cosine", scale=0.5, bandwidth=(_power(3), _power(2))),
         ),
     )
     named = [int(np.flatnonzero(dyads.row_ids == id)[0]) for id in NAMED]

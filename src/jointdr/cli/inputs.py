@@ -18,6 +18,8 @@ def dyads_of(source: Source) -> Dyads:
 
     if source.data is not None:
         return _archive(source, source.data)
+    if source.response is not None:
+        raise ValueError("--response chooses among the scores of --data; --score names a column of --pairs.")
     if source.pairs is None:
         raise ValueError("Give the known pairs with --pairs FILE, or everything with --data FILE.npz.")
     pairs = read_pairs(source.pairs, row=source.row, column=source.column, score=source.score)
@@ -47,7 +49,7 @@ def _archive(source: Source, path: Path) -> Dyads:
         raise ValueError(f"--data has everything in one file: leave out --{others[0]}.")
     from jointdr.datasets.archives import load_archive
 
-    return load_archive(path)
+    return load_archive(path, source.response)
 
 
 def _entities(source: Source, side: str) -> Any:

@@ -64,6 +64,9 @@ class Source:
     data: Annotated[
         Path | None, _in("--data", metavar="FILE", help="One .npz archive with everything, instead of tables.")
     ] = None
+    response: Annotated[
+        str | None, _in("--response", metavar="NAME", help="Which scores of --data, where it has several.")
+    ] = None
 
 
 @dataclass(frozen=True)

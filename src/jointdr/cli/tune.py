@@ -60,11 +60,12 @@ def tune(
     if results is not None:
         write_table(found.table.map(_flat), results)
         say(f"{len(found.table)} settings written to {results}.")
-    best = {"criterion": found.criterion, "score": found.best_score, "settings": len(found.table)}
     if json:
+        best = {"criterion": found.criterion, "score": found.best_score, "settings": len(found.table)}
         put_json({"best": {**best, "parameters": found.best_params}, **facts_of(model)})
         return
-    put_facts({"best": {found.criterion: found.best_score, "of": len(found.table)}, **found.best_params}, False)
+    judged = f"{found.criterion} {in_words(found.best_score)}, of {len(found.table)} settings"
+    put_facts({"best": judged, **found.best_params}, False)
     say(f"The model with these settings, fitted to all of the data, was written to {output}.")
 
 
