@@ -95,7 +95,8 @@ def gene_diseases(limit: int | None = None) -> Example:
     features = min(FEATURES, *dyads.shape)
     A, B = (lsa_features(X, features) for X in (dyads.A, dyads.B))
     reduced = Dyads(dyads.Y, A, B, row_ids=dyads.row_ids, column_ids=dyads.column_ids, names=dyads.names)
-    # Chosen by recall on diseases that are not among those held out here.
+    # Settings with the best mean recall at 10, 30 and 100 on three validation splits of the diseases that are not held
+    # out here. Mixing raw similarities into JDR's gained less than 0.001 there.
     contenders = (
         Contender("popularity of genes", None),
         Contender(
@@ -103,10 +104,10 @@ def gene_diseases(limit: int | None = None) -> Example:
             AssociationModel(None, kernel="cosine", bandwidth=(_power(3), 0.0)),
             as_they_are=True,
         ),
-        Contender("inductive matrix completion", IMC(min(300, features), alpha=0.3, tol=1e-4)),
+        Contender("inductive matrix completion", IMC(min(300, features), tol=1e-4)),
         Contender(
             "no reduction",
-            AssociationModel(None, kernel="cosine", bandwidth=(_power(4), _power(2))),
+            AssociationModel(None, kernel="cosine", bandwidth=(_power(3), _power(2))),
             as_they_are=True,
         ),
         Contender(
