@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: demo test lint benchmarks clean
 
 demo: $(VENV)/.demo
-	$(BIN)/python examples/quickstart.py
+	$(BIN)/jointdr demo
 
 test: $(VENV)/.test
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal

@@ -97,6 +97,17 @@ def test_known_links_are_no_answers_where_pairs_are_held_out(rng):
     assert judged(perfect, split, True) == 1.0
 
 
+def test_few_columns_are_judged_by_fewer(rng):
+    dyads = dyads_of("links", rng).columns(slice(0, 9))
+    split = next(splits(dyads, test_size=0.5, random_state=0))
+    truth = split.test.Y.toarray()
+    assert judged(truth, split, True) > judged(-truth, split, True) + 0.3
+    empty = Dyads(np.vstack([np.zeros((59, 9)), np.ones((1, 9))]), dyads.A, dyads.B)
+    with pytest.raises(ValueError, match="no link to judge by: raise test_size"):
+        for seed in range(20):
+            tuned(AssociationModel(None), empty, {"bandwidth": [0.3]}, random_state=seed)
+
+
 def test_one_side_of_a_pair():
     model = AssociationModel(bandwidth=(0.2, 0.3))
     assert with_sides(model, {}, {"row_bandwidth": 0.9}) == {"bandwidth": (0.9, 0.3)}

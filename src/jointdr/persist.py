@@ -167,9 +167,27 @@ def write(path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], ar
 
 def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
     """The header and the arrays of a file that `write` made; anything else is a ValueError that says what is wrong."""
+    header, arrays, is_whole = _contents(path, None)
+    if header.get("kind") != kind:
+        raise ValueError(f"{os.fspath(path)} holds a {header.get('kind')} model, not a {kind} model.")
+    found = {name: _checksum(value) for name, value in arrays.items()}
+    if found != header.get("checksums") or not is_whole:
+        raise ValueError(f"{os.fspath(path)} has been altered or damaged: its contents do not match their checksums.")
+    return header, arrays
+
+
+def header_of(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The header of a file that `write` made, without reading its arrays: its ``kind``, ``library`` and so on."""
+    return _contents(path, ("header", "seal"))[0]
+
+
+def _contents(
+    path: str | os.PathLike[str], only: tuple[str, ...] | None
+) -> tuple[dict[str, Any], dict[str, Array], bool]:
+    """The header, the other arrays (or only some), and whether the header is as it was written."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+            arrays = {name: file[name] for name in only or file.files}
         text, seal = arrays.pop("header").tobytes(), arrays.pop("seal").tobytes()
         header = json.loads(text.decode())
     except FileNotFoundError:
@@ -184,12 +202,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
             f"{os.fspath(path)} was written by jointdr {header.get('library')} in format {header['format']}; "
             f"this version reads up to format {FORMAT}. Update jointdr to load it."
         )
-    if header.get("kind") != kind:
-        raise ValueError(f"{os.fspath(path)} holds a {header.get('kind')} model, not a {kind} model.")
-    found = {name: _checksum(value) for name, value in arrays.items()}
-    if found != header.get("checksums") or hashlib.sha256(text).digest() != seal:
-        raise ValueError(f"{os.fspath(path)} has been altered or damaged: its contents do not match their checksums.")
-    return header, arrays
+    return header, arrays, hashlib.sha256(text).digest() == seal
 
 
 def packed(name: str, X: Array) -> dict[str, Array]:

@@ -193,7 +193,11 @@ def judged(scores: Array, split: Split, recall: bool) -> float:
     if split.ranked_by_column:
         scores, positive = scores.T, positive.T
     rows = positive.any(axis=1)
-    return float(np.mean([expected_recall(scores[rows], positive[rows], k).mean() for k in RECALL_AT]))
+    if not rows.any():
+        raise ValueError("What was held out has no link to judge by: raise test_size or n_splits.")
+    most = scores.shape[1]
+    ks = [k for k in RECALL_AT if k < most] or [max(1, most // 3)]  # all of a few are always found
+    return float(np.mean([expected_recall(scores[rows], positive[rows], k).mean() for k in ks]))
 
 
 def _column(values: Any) -> Array:

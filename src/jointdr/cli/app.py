@@ -1,0 +1,100 @@
+"""The commands together, and what becomes of errors: one sentence and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from jointdr.cli.demo import demo
+from jointdr.cli.evaluate import evaluate
+from jointdr.cli.explain import explain
+from jointdr.cli.fit import fit
+from jointdr.cli.info import info
+from jointdr.cli.options import written_out
+from jointdr.cli.output import say
+from jointdr.cli.predict import predict
+from jointdr.cli.recommend import recommend
+from jointdr.cli.tune import tune
+
+app = typer.Typer(name="jointdr", add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
+for command in (fit, tune, predict, recommend, explain, evaluate, info, demo):
+    app.command()(written_out(command))
+
+INTERRUPTED = 130
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from jointdr import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _about(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where an error came from; may stand anywhere on the line.")
+    ] = False,
+) -> None:
+    """Which unknown pairs of two kinds of things score high, also for things never seen before?
+
+    \b
+    jointdr demo                          a tour on real gene-disease data
+    jointdr fit --pairs links.tsv --rows a.tsv --columns b.tsv -o model.npz
+    jointdr recommend model.npz -k 5      the best new columns for every row
+    jointdr COMMAND --help                options and examples
+    """
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line and return its exit code."""
+    debug = "--debug" in arguments
+    arguments = [word for word in arguments if word != "--debug"] or ["--help"]
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: say(f"Warning: {_one_line(message)}")
+        try:
+            code = app(list(arguments), prog_name="jointdr", standalone_mode=False)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # The reader, `head` for example, has seen enough; what is left must not fail again when Python ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        except (KeyboardInterrupt, typer.Abort):
+            code = INTERRUPTED
+        except Exception as error:
+            if debug:
+                traceback.print_exc()
+            return _told(error)
+    if code == INTERRUPTED:  # which is also what newer releases of typer return for Ctrl-C
+        say("Interrupted.")
+    return code if isinstance(code, int) else 0
+
+
+def _told(error: Exception) -> int:
+    """Say in one sentence what went wrong, and return the exit code."""
+    if hasattr(error, "format_message"):  # of the command line itself: an option that is missing or unknown
+        say(f"Error: {_one_line(error.format_message())}")
+        return 2
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        say(f"Error: {where}{error.strerror}.")
+        return 2
+    if isinstance(error, (ValueError, OSError, ImportError)):
+        say(f"Error: {_one_line(error)}")
+        return 2
+    say(f"Error of the program, {type(error).__name__}: {_one_line(error)} (--debug shows where it came from)")
+    return 1
+
+
+def _one_line(message: Any) -> str:
+    return " ".join(str(message).split())

@@ -1,0 +1,115 @@
+"""Models from options, and models from files."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jointdr.cli.options import Settings
+
+if TYPE_CHECKING:
+    from jointdr.dyads import Dyads
+    from jointdr.recommender import Recommender
+
+METHODS = ("jdr", "pca", "phd", "sols", "imc", "none")
+OF_EMBEDDINGS = ("head", "kernel", "bandwidth", "raw_bandwidth", "mix", "scale", "borrow", "adaptive")
+DIRECTIONS = 80
+"""By default; fewer where there are fewer features."""
+
+
+def model_of(settings: Settings, dyads: Dyads) -> Recommender:
+    """The model that the options describe, not fitted; an option that it does not have is a ValueError."""
+    from jointdr import IMC, AssociationModel
+
+    if settings.method not in METHODS:
+        raise ValueError(f"--method {settings.method} is not understood; choose from {', '.join(METHODS)}.")
+    given: dict[str, Any] = {name: _parsed(name, getattr(settings, name)) for name in (*OF_EMBEDDINGS, "alpha")}
+    given = {name: value for name, value in given.items() if value is not None}
+    if settings.method == "imc":
+        _refuse([*(set(given) & set(OF_EMBEDDINGS)), *(["ridge"] if settings.ridge else [])], "imc")
+        if settings.rank is not None:
+            given["n_components"] = settings.rank
+        return IMC(**given, random_state=settings.seed)
+    return AssociationModel(_embedding(settings, dyads), **given, random_state=settings.seed)
+
+
+def opened(path: Path) -> Recommender:
+    """The model in a file, whichever of those that score pairs it is."""
+    from jointdr import IMC, AssociationModel, persist
+
+    kinds: dict[str, Any] = {cls.__name__: cls for cls in (AssociationModel, IMC)}
+    kind = persist.header_of(path).get("kind")
+    if kind not in kinds:
+        raise ValueError(f"{path} holds a {kind} model, which does not score pairs; give one that fit or tune wrote.")
+    return kinds[kind].load(path)
+
+
+def facts_of(model: Recommender) -> dict[str, Any]:
+    """What was fitted."""
+    names = model.view_names_
+    counts = (len(model.row_ids_), len(model.column_ids_))
+    facts: dict[str, Any] = {"model": type(model).__name__}
+    facts["rows"] = {"name": names[0], "count": counts[0], "features": model.n_features_per_view_[0]}
+    facts["columns"] = {"name": names[1], "count": counts[1], "features": model.n_features_per_view_[1]}
+    facts["known pairs"] = int(model._known.nnz)
+    embedding = getattr(model, "embedding_", None)
+    if embedding is not None:
+        facts["embedding"] = {"method": type(embedding).__name__, **_changed(embedding)}
+        facts["directions"] = int(min(len(s) for s in embedding._solved().spectra))
+    params = model.get_params(deep=False)
+    facts["parameters"] = {name: value for name, value in params.items() if name != "embedding"}
+    for name in ("bandwidth", "raw_bandwidth"):
+        if getattr(model, f"{name}_", None) is not None:
+            facts[f"{name} used".replace("_", " ")] = list(getattr(model, f"{name}_"))
+    return facts
+
+
+def require_kernel(model: Recommender, path: Path, what: str) -> Any:
+    """The model, if it has what only an `AssociationModel` has."""
+    if not hasattr(model, "explain"):
+        raise ValueError(f"{path} holds an {type(model).__name__} model, which has no {what}.")
+    return model
+
+
+def _embedding(settings: Settings, dyads: Dyads) -> Any:
+    from jointdr import JDR, PCA, PHD, SOLS
+
+    if settings.method == "none":
+        _refuse([name for name in ("rank", "ridge") if getattr(settings, name) is not None], "none")
+        return None
+    kinds: Mapping[str, Any] = {"jdr": JDR, "pca": PCA, "phd": PHD, "sols": SOLS}
+    most = 1 if settings.method == "sols" else DIRECTIONS  # (of links in general; it has more for subpopulations only)
+    embedding = kinds[settings.method](min(most, *dyads.n_features) if settings.rank is None else settings.rank)
+    if settings.ridge is not None:
+        _refuse([] if "ridge" in embedding.get_params() else ["ridge"], settings.method)
+        embedding.set_params(ridge=_parsed("ridge", settings.ridge))
+    return embedding
+
+
+def _refuse(names: list[str], method: str) -> None:
+    if names:
+        option = f"--{sorted(names)[0].replace('_', '-')}"
+        raise ValueError(f"{option} does not belong to --method {method}: leave it out.")
+
+
+def _parsed(name: str, value: Any) -> Any:
+    """The value of an option that may be a word, a number, or one for rows and one for columns."""
+    if not isinstance(value, str) or name in ("head", "kernel"):
+        return value
+    if value in ("auto", "sqrt"):
+        return value
+    try:
+        numbers = [float(part) for part in value.split(",")]
+    except ValueError:
+        numbers = []
+    if not 1 <= len(numbers) <= (2 if name in ("bandwidth", "raw_bandwidth", "mix") else 1):
+        raise ValueError(f"--{name.replace('_', '-')} {value} is not understood; see --help.")
+    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
+
+
+def _changed(estimator: Any) -> dict[str, Any]:
+    """The parameters that are not what they are by default."""
+    defaults = inspect.signature(type(estimator).__init__).parameters
+    return {name: v for name, v in estimator.get_params(deep=False).items() if repr(v) != repr(defaults[name].default)}
