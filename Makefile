@@ -27,6 +27,7 @@ benchmarks: $(VENV)/.demo $(VENV)/.test
 	$(BIN)/python benchmarks/phd.py
 	$(BIN)/python benchmarks/cost_table.py
 	$(BIN)/python benchmarks/imc.py
+	$(BIN)/python benchmarks/association_speed.py
 	$(BIN)/python benchmarks/import_time.py
 
 $(BIN)/python:
