@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from jointdr import JDR, PCA, SOLS, AssociationModel, Dyads, KernelRegression
 from jointdr.metrics import recall_at_k
@@ -158,6 +158,12 @@ def test_linear_features_with_a_bilinear_head_are_ridge_regression(tables, rng):
         np.testing.assert_allclose(model.predict()[i, j], products @ M + y.mean(), rtol=1e-4, atol=1e-5)
 
 
+def test_ridge_that_does_not_converge_says_so(tables, rng):
+    dyads = dyads_of("observed", tables, rng)
+    with pytest.warns(ConvergenceWarning, match="raise alpha"):
+        AssociationModel(None, head="kernel_ridge", bandwidth=0.2, alpha=1e-14).fit(dyads)
+
+
 def test_kernel_ridge_with_many_entities_uses_landmarks(tables, rng, monkeypatch):
     dyads = dyads_of("grades", tables, rng)
     model = AssociationModel(JDR(2), head="kernel_ridge", bandwidth=1.0, alpha=1e-3)
@@ -198,12 +204,55 @@ def test_every_embedding_of_the_family(tables, rng, tmp_path):
         assert type(AssociationModel.load(tmp_path / "m.npz").embedding) is type(embedding)
 
 
-def test_parameters_set_later_do_not_change_a_fitted_model(tables, rng):
+def test_parameters_set_later_do_not_change_a_fitted_model(tables, rng, tmp_path):
     dyads = dyads_of("grades", tables, rng)
     model = clone(MODELS["paper"]).fit(dyads)
     before = model.predict(dyads.A[:3])
-    model.set_params(kernel="cosine", mix=0.5, bandwidth=9.0, scale=2.0)
+    later = {
+        "kernel": "cosine",
+        "mix": 0.5,
+        "bandwidth": 9.0,
+        "scale": 2.0,
+        "head": "bilinear",
+        "alpha": 7,
+        "borrow": 0.1,
+    }
+    model.set_params(**later)
     np.testing.assert_array_equal(model.predict(dyads.A[:3]), before)
+    model.save(tmp_path / "model.npz")
+    loaded = AssociationModel.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(loaded.predict(dyads.A[:3]), before)
+    assert (loaded.head, loaded.kernel) == ("kernel", "gaussian")
+
+
+def test_embeddings_of_one_s_own_are_not_saved(tables, rng, tmp_path):
+    class Mine(JDR):
+        pass
+
+    model = AssociationModel(Mine(2), bandwidth=0.5).fit(dyads_of("grades", tables, rng))
+    with pytest.raises(TypeError, match="class Mine cannot be saved"):
+        model.save(tmp_path / "model.npz")
+
+
+def test_an_explanation_of_links_looks_at_links_only(tables, rng):
+    """Weights of a sparse grid are those of the dense one, at the links."""
+    dyads = dyads_of("links", tables, rng)
+    for name in ("paper", "bilinear", "kernel_ridge"):
+        thin, full = (clone(MODELS[name]).fit(Y, dyads.A, dyads.B) for Y in (dyads.Y, dyads.Y.toarray()))
+        one, other = (m._pair_weights(3, 5) for m in (thin, full))
+        assert sparse.issparse(one)
+        i, j = dyads.Y.nonzero()
+        np.testing.assert_allclose(np.asarray(one[i, j]).ravel(), other[i, j], rtol=1e-6, atol=1e-12)
+
+
+def test_copies_of_columns_are_ranked_in_their_order_whatever_the_blocks(rng):
+    A, B = rng.standard_normal((103, 5)), np.repeat(rng.standard_normal((30, 4)), 7, axis=0)
+    Y = np.repeat((rng.random((103, 30)) < 0.2).astype(float), 7, axis=1)
+    tables = [
+        AssociationModel(None, bandwidth=0.4, max_bytes=size).fit(Y, A, B).recommend(A + 0.1, k=10)["column"].tolist()
+        for size in (5e8, 1e6, 3e4, 1e3)
+    ]
+    assert all(found == tables[0] for found in tables[1:])
 
 
 def test_a_failed_fit_loses_nothing(tables, rng):
@@ -229,6 +278,7 @@ def test_a_failed_fit_loses_nothing(tables, rng):
         ({"alpha": np.nan}, "alpha=nan"),
         ({"adaptive": 0}, "adaptive=0"),
         ({"adaptive": 3, "kernel": "cosine"}, "adaptive is for"),
+        ({"adaptive": 3, "head": "kernel_ridge"}, "adaptive is for"),
         ({"embedding": None, "mix": 0.5}, "embedding=None has already"),
         ({"head": "bilinear", "mix": 0.5}, "head='bilinear' does not have"),
         ({"head": "bilinear", "alpha": 0}, "alpha=0"),

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from jointdr import Dyads, KernelRegression
-from jointdr.bandwidths import expected_recall
+from jointdr import AssociationModel, Dyads, KernelRegression
+from jointdr.bandwidths import LeftOut, expected_recall
 from jointdr.metrics import recall_at_k
 from jointdr.smoothing import GridRegression
-from jointdr.weights import Kernel, Mixture
+from jointdr.weights import Kernel, Mixture, kth_smallest
 
 
 @pytest.fixture
@@ -240,3 +240,69 @@ def test_bad_calls(rng, tables, new):
         model.predict((new[0], new[1], new[1]))
     with pytest.raises(ValueError, match="only 2"):
         KernelRegression().fit(dyads.rows([0, 1]))
+
+
+def test_leaving_a_row_out_is_fitting_without_it(rng):
+    """The gain of each bandwidth, by hand: one fit without each row, lonely rows and columns included."""
+    A, B = 3 * rng.standard_normal((15, 2)), rng.standard_normal((8, 1))
+    A[0] += 1e4  # no neighbours at all
+    Y = rng.standard_normal((15, 8))
+    mask = rng.random(Y.shape) < 0.3
+    mask[:, 5] = np.arange(15) == 3  # a column with one score
+    mask[0, :2] = True
+    for observed in (None, mask):
+        dyads = Dyads(Y, A, B, observed)
+        centred = [X - X.mean(axis=0) for X in (A, B)]
+        rows, columns = Kernel(centred[0], 1.0), Kernel(centred[1], 0.5)
+        grid = GridRegression(dyads.Y, dyads.is_complete, (rows, columns))
+        at = np.arange(15)
+        found = LeftOut(grid, rows, at, "squared error", 1, 1e6).gains([0.01, 1.0], columns)
+        for gain, h in zip(found, (0.01, 1.0), strict=True):
+            error, count = 0.0, 0
+            for i in at:
+                rest = dyads.rows(at[at != i])
+                scores = KernelRegression((h, 0.5)).fit(rest).predict((A[[i]], None))[0]
+                seen = np.ones(8, bool) if observed is None else mask[i]
+                error, count = error + np.sum((scores - Y[i])[seen] ** 2), count + seen.sum()
+            assert gain == pytest.approx(-error / count)
+
+
+def test_auto_does_not_see_what_it_leaves_out(rng):
+    """One known score a column: nothing but other columns can predict it."""
+    A, B = rng.standard_normal((60, 2)), rng.standard_normal((300, 1))
+    Y = sparse.csr_array((3 * B[:, 0], (rng.integers(60, size=300), np.arange(300))), shape=(60, 300))
+    model = KernelRegression(random_state=0).fit(Dyads(Y, A, B, "stored"))
+    assert 0 < model.bandwidth_[1] < 1
+    assert model.bandwidth_[0] > 0.2
+
+
+def test_points_without_features_are_no_neighbours():
+    K = Kernel(np.array([[1.0, 0.0], [0.0, 0.0]]), 1.0, cosine=True)
+    np.testing.assert_allclose(K.weights(np.array([[0.6, 0.8], [0.0, 0.0]])), [[0.6, 0.0], [0.0, 0.0]])
+    model = AssociationModel(None, kernel="cosine", bandwidth=(1.0, 0.0)).fit(np.eye(3), np.eye(3), np.eye(3))
+    np.testing.assert_allclose(model.predict(np.zeros((1, 3))), 1 / 3)
+    assert (model.neighbors(np.zeros((1, 3))) == 0).all()
+
+
+def test_more_neighbours_than_points(rng):
+    D = np.array([[1.0, 4.0, np.inf]])
+    np.testing.assert_allclose(kth_smallest(D, 3), [4.0])
+    Z = (rng.standard_normal((20, 2)), rng.standard_normal((20, 2)))
+    model = KernelRegression(adaptive=50).fit(Z, rng.standard_normal(20))
+    assert np.isfinite(model.predict(Z)).all()
+
+
+def test_adaptive_bandwidths_are_multiples_also_for_views(rng):
+    Z = (rng.standard_normal((200, 2)), rng.standard_normal((200, 2)))
+    y = Z[0][:, 0] * Z[1][:, 0]
+    h = (0.5, 2.0)
+    K = 1.0
+    for z, c in zip(Z, h, strict=True):
+        d = np.sum((z[:, None] - z[None]) ** 2, axis=2)
+        K = K * np.exp(-d / (2 * c**2 * np.sort(d, axis=1)[:, [4]]))
+    found = KernelRegression(h, adaptive=5).fit(Z, y).predict(Z)
+    np.testing.assert_allclose(found, K @ y / K.sum(axis=1), rtol=1e-8)
+    auto = KernelRegression(adaptive=5, random_state=0).fit(Z, y)
+    assert (
+        np.abs(auto.predict(Z) - KernelRegression(10 * auto.bandwidth_[0], adaptive=5).fit(Z, y).predict(Z)).max() > 0.1
+    )

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from jointdr import IMC, JDR, PCA, AssociationModel, Dyads
+from jointdr import IHT, IMC, JDR, PCA, PHD, SAVE, SIR, SOLS, AssociationModel, Dyads
 from jointdr.splits import splits
 from jointdr.tuning import judged, recipe, tuned, with_sides
 
@@ -117,6 +117,9 @@ def test_one_side_of_a_pair():
 @pytest.mark.parametrize(
     ("grid", "match"),
     [
+        ({"kernel": "cosine"}, "kernel='cosine', but every parameter needs a list"),
+        ({"row_bandwidth": 0.3}, "row_bandwidth=0.3, but"),
+        ({"n_components": []}, "needs a list of values"),
         ({}, "grid must be"),
         ([], "grid must be"),
         ({"depth": [1]}, r"does not have: \['depth'\]"),
@@ -126,6 +129,56 @@ def test_one_side_of_a_pair():
 def test_bad_grids(rng, grid, match):
     with pytest.raises(ValueError, match=match):
         AssociationModel(PCA(2)).tune(dyads_of("links", rng), grid=grid)
+
+
+@pytest.mark.parametrize(
+    "embedding",
+    [JDR(), JDR(moments="all"), JDR(n_features_to_select=(3, 3)), PCA(), PHD(), SOLS(), IHT(), SAVE()],
+    ids=repr,
+)
+def test_other_settings_of_a_grid_do_not_matter(rng, embedding):
+    """Directions of a smaller number are taken from a larger one only where they are the same."""
+    dyads = dyads_of("links", rng)
+    model = AssociationModel(embedding, bandwidth=0.4)
+    alone = {r: tuned(model, dyads, {"n_components": [r]}, random_state=0).best_score for r in (1, 3)}
+    both = tuned(model, dyads, {"n_components": [1, 3]}, random_state=0).table
+    for r in (1, 3):
+        found = both.loc[both["embedding__n_components"] == r, "score"].item()
+        assert found == pytest.approx(alone[r], abs=1e-9)
+
+
+def test_embeddings_are_told_apart(rng):
+    dyads = dyads_of("links", rng)
+    model = AssociationModel(SAVE(2), bandwidth=0.4)
+    found = tuned(model, dyads, {"embedding": [SAVE(2), SIR(2)]}, random_state=0).table["score"]
+    assert found[0] != found[1]
+
+
+def test_the_recipe_keeps_to_what_was_chosen(rng):
+    dyads = dyads_of("links", rng)
+    bilinear = AssociationModel(head="bilinear", random_state=0)
+    bilinear.tune(dyads, n_splits=1)
+    assert bilinear.head == "bilinear"
+    adaptive = AssociationModel(adaptive=4, random_state=0)
+    adaptive.tune(dyads, n_splits=1)
+    assert (adaptive.adaptive, adaptive.kernel) == (4, "gaussian")
+    own = recipe(AssociationModel(kernel="gaussian"), dyads)[0]
+    assert own == {"kernel": ["gaussian"]}  # with everything else as it is: the model's own settings are tried first
+
+
+def test_splits_are_needed(rng):
+    with pytest.raises(ValueError, match="n_splits=0"):
+        AssociationModel(PCA(2)).tune(dyads_of("links", rng), n_splits=0)
+
+
+def test_memory_of_tuning_keeps_to_a_budget(rng):
+    """What is kept for other settings is dropped where it does not fit, and nothing changes by that."""
+    dyads = dyads_of("grades", rng)
+    grid = {"bandwidth": [(h, k) for h in (0.2, 0.4, 0.8) for k in (0.0, 0.5)]}
+    one, other = (
+        tuned(AssociationModel(JDR(2), max_bytes=size), dyads, grid, n_splits=2, random_state=0) for size in (5e8, 1e3)
+    )
+    np.testing.assert_allclose(one.table["score"], other.table["score"], rtol=1e-9)
 
 
 def test_too_many_directions(rng):

@@ -38,6 +38,8 @@ HEADS = ("kernel", "bilinear", "kernel_ridge")
 KERNELS = ("gaussian", "cosine")
 FAMILY = {method.__name__: method for method in (IHT, JDR, OLS, PCA, PHD, SAVE, SIR, SOLS)}
 """The embeddings that a saved model may hold."""
+READ_BY_HEADS = ("head", "kernel", "scale", "adaptive", "mix", "borrow", "alpha")
+"""Parameters that a file needs as they were when the model was fitted."""
 Pair = tuple[float, float]
 """One number for rows, one for columns."""
 Head = GridRegression | GridRidge
@@ -63,8 +65,9 @@ class AssociationModel(Recommender):
     bandwidth : "auto", float or pair of floats
         h of rows and of columns. For Gaussian weights in units of the root mean square distance between the entities
         of that kind, so that a value means the same for any number of directions. 0 ignores that side: known entities
-        lend each other nothing. ``"auto"`` is chosen by leaving out known rows one at a time, see `KernelRegression`;
-        it judges a fit to all rows, and `tune` is the more careful way.
+        lend each other nothing, and a new one is taken for the nearest known one. ``"auto"`` is chosen by leaving out
+        known rows one at a time, see `KernelRegression`; it judges a fit to all rows, and `tune` is the more careful
+        way.
     scale : "auto", None, "sqrt" or float
         Coordinates are scaled by this power of Σ. ``"auto"`` is ½ for a `JDR`, as in the paper, and what the embedding
         itself does otherwise.
@@ -176,6 +179,7 @@ class AssociationModel(Recommender):
         self, embedding: ViewsTransformer | None, sides: tuple[Side, Side], bandwidths: list[Pair | None], head: Head
     ) -> None:
         self.embedding_, self._sides, self._head = embedding, sides, head
+        self._fitted = {name: getattr(self, name) for name in READ_BY_HEADS}
         self.bandwidth_, self.raw_bandwidth_ = bandwidths[0] or (1.0, 1.0), bandwidths[1]
 
     def _embedding_for(self, dyads: Dyads) -> ViewsTransformer | None:
@@ -189,7 +193,7 @@ class AssociationModel(Recommender):
             )
         return clone(self.embedding)
 
-    def _check_parameters(self) -> None:
+    def _check_parameters(self, of_file: bool = False) -> None:
         for name, choices in (("head", HEADS), ("kernel", KERNELS)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name}={getattr(self, name)!r} is not understood; choose from {choices}.")
@@ -204,9 +208,9 @@ class AssociationModel(Recommender):
         k = self.adaptive
         if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or int(k) < 1):
             raise ValueError(f"adaptive={k!r} must be the number of a neighbour, an integer >= 1, or None.")
-        if k is not None and self.kernel == "cosine":
-            raise ValueError("adaptive is for kernel='gaussian': leave it out, or change the kernel.")
-        if self.embedding is None and max(self._mixes()) > 0:
+        if k is not None and (self.kernel == "cosine" or self.head == "kernel_ridge"):
+            raise ValueError("adaptive is for kernel='gaussian' and head='kernel': leave it out, or change these.")
+        if self.embedding is None and not of_file and max(self._mixes()) > 0:
             raise ValueError("mix adds the features as they are, which embedding=None has already: leave it out.")
 
     def _mixes(self) -> Pair:
@@ -357,8 +361,10 @@ class AssociationModel(Recommender):
         A, B = (None if X is None else self._checked(k, X).X for k, X in enumerate((A_new, B_new)))
         n_rows = len(self.row_ids_) if A is None else A.shape[0]
         n_columns = len(self.column_ids_) if B is None else B.shape[0]
-        scorer = self._scorer(A, B, count=True)
-        return np.vstack([scorer(at).notes["neighbors"] for at in self._row_blocks(n_rows, n_columns)])
+        scorer, found = self._scorer(A, B, count=True), np.empty((n_rows, n_columns))
+        for at in self._row_blocks(n_rows, n_columns):
+            found[at] = scorer(at).notes["neighbors"]
+        return found
 
     def explain(self, row: Any, column: Any, k: int = 10) -> Explanation:
         """The known pairs that carried a prediction.
@@ -421,7 +427,8 @@ class AssociationModel(Recommender):
         """Write the fitted model to one file, which holds plain arrays only and can be loaded safely."""
         check_is_fitted(self)
         header, arrays = self._described()
-        params = {**self.get_params(deep=False), "embedding": None}  # the fitted one is kept, with its parameters
+        # What was fitted counts, not what was set later; the fitted embedding is kept with its own parameters.
+        params = {**self.get_params(deep=False), **self._fitted, "embedding": None}
         header["params"] = {name: persist.to_json(value) for name, value in params.items()}
         header["bandwidths"] = [self.bandwidth_, self.raw_bandwidth_]
         header["complete"] = self._head.complete
@@ -429,6 +436,11 @@ class AssociationModel(Recommender):
         header["sides"], tables = described_sides(self._sides)
         arrays |= tables
         if self.embedding_ is not None:
+            if type(self.embedding_) is not FAMILY.get(type(self.embedding_).__name__):
+                raise TypeError(
+                    f"A model with an embedding of the class {type(self.embedding_).__name__} cannot be saved, because "
+                    f"loading must not run code of others: use one of {sorted(FAMILY)}."
+                )
             header["embedding"], inner = persist.described(self.embedding_)
             header["embedding"]["kind"] = type(self.embedding_).__name__
             arrays |= {f"embedding/{name}": value for name, value in inner.items()}
@@ -440,6 +452,7 @@ class AssociationModel(Recommender):
         header, arrays = persist.read(path, cls.__name__)
         model = cls(**{name: persist.from_json(value) for name, value in header["params"].items()})
         embedding = None
+        model._check_parameters(of_file=True)
         if "embedding" in header:
             inner = {name.removeprefix("embedding/"): v for name, v in arrays.items() if name.startswith("embedding/")}
             embedding = persist.restored(FAMILY[header["embedding"]["kind"]], header["embedding"], inner)

@@ -10,8 +10,9 @@ import numpy as np
 
 from jointdr.arrays import Array, is_sparse
 from jointdr.engines.local import slices
+from jointdr.ranking import rounded
 from jointdr.smoothing import Columns, GridRegression, dense
-from jointdr.weights import AnyKernel, Kernel, Mixture, spread, squared_distances
+from jointdr.weights import VANISHING, AnyKernel, Kernel, Mixture, spread
 
 MULTIPLES = np.geomspace(0.03, 1.0, 16)
 """Bandwidths that are tried, as multiples of the root mean square distance; three times as many if adaptive."""
@@ -55,7 +56,7 @@ class LeftOut:
         m_A, m_B = self.grid.Y.shape
         for part in slices(len(self.at), max(1, int(self.max_bytes / (32 * (m_A + 2 * m_B))))):
             at = self.at[part]
-            D = squared_distances(points[at], points)
+            D = self.rows.distances(points[at])
             D[np.arange(len(at)), at] = np.inf
             yield at, D, self.grid.Y[at]
 
@@ -63,11 +64,15 @@ class LeftOut:
         """How well each row bandwidth predicts, with this column kernel: higher is better, (len(bandwidths),)."""
         total, count = np.zeros(len(bandwidths)), 0.0
         held = Columns(columns, None, self.max_bytes / 2)
-        for _, D, Y in self.blocks():
+        for at, D, Y in self.blocks():
             truth = dense(Y)
             observed = np.ones(truth.shape, dtype=bool) if self.grid.complete else _pattern(Y)
             for i, h in enumerate(bandwidths):
-                scores, _ = self.grid.smoothed(self.rows.at(h).of_distances(D.copy()), held)
+                K = self.rows.at(h).of_distances(D.copy())
+                lonely = K.sum(axis=1) <= VANISHING
+                if self.grid.complete and lonely.any():  # what is left out must not come back as a part of the mean
+                    K[lonely] = np.isfinite(D[lonely])
+                scores, _ = self.grid.smoothed(K, held, without=at)
                 gain, number = _GAINS[self.criterion](scores, truth, observed, self.k)
                 total[i] += gain
             count += number
@@ -161,7 +166,7 @@ def expected_recall(scores: Array, positive: Array, k: int) -> Array:
 
     Unlike a recall that ranks them in their order, it does not depend on the order of the columns.
     """
-    k = min(k, scores.shape[1])
+    k, scores = min(k, scores.shape[1]), rounded(scores)
     least = np.partition(scores, scores.shape[1] - k, axis=1)[:, [scores.shape[1] - k]]
     larger, equal = scores > least, scores == least
     room = (k - np.count_nonzero(larger, axis=1)) / np.maximum(np.count_nonzero(equal, axis=1), 1)

@@ -209,10 +209,9 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         """The product of all views' weights, for some of the queries at a time."""
         size = max(1, int(self.max_bytes) // (16 * len(self.points_) * len(self.points_[0])))
         for at in slices(len(queries[0]), size):
-            K = Kernel(self.points_[0], 1.0, self.adaptive).weights(queries[0][at])
-            for Z, points in zip(queries[1:], self.points_[1:], strict=True):
-                K *= Kernel(points, 1.0, self.adaptive).weights(Z[at])
-            yield at, K
+            multiples = self.bandwidth_ if self.adaptive is not None else (1.0,)
+            kernels = [Kernel(P, h, self.adaptive) for P, h in zip(self.points_, multiples, strict=True)]
+            yield at, np.prod([kernel.weights(Z[at]) for kernel, Z in zip(kernels, queries, strict=True)], axis=0)
 
     def _best_multiple(self, views: list[Array], units: tuple[float, ...]) -> float:
         """The multiple of the bandwidths with the smallest leave-one-out squared error."""
@@ -235,9 +234,10 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         return float(tried[np.argmin(error)])
 
     def _scaled(self, views: list[Array], bandwidths: tuple[float, ...]) -> list[Array]:
-        """The views in units of their bandwidths; in one table unless neighbours are counted view by view."""
-        parts = [(Z - c) / h for Z, c, h in zip(views, self.centers_, bandwidths, strict=True)]
-        return parts if self.adaptive is not None else [np.hstack(parts)]
+        """One table in units of the bandwidths; where neighbours are counted view by view, one centred table a view."""
+        if self.adaptive is not None:
+            return [Z - c for Z, c in zip(views, self.centers_, strict=True)]
+        return [np.hstack([(Z - c) / h for Z, c, h in zip(views, self.centers_, bandwidths, strict=True)])]
 
     def _views(self, X: Any, reset: bool) -> list[Array]:
         several = (

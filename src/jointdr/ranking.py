@@ -62,13 +62,20 @@ def top_pairs(
         if known is not None:
             ends = known.indptr[at.start : at.stop + 1]
             S[np.repeat(np.arange(len(S)), np.diff(ends)), known.indices[ends[0] : ends[-1]]] = -np.inf
-        top = _largest(S, k)
+        top = _largest(rounded(S), k)
         values = np.take_along_axis(S, top, axis=1)
         i, rank = np.nonzero(values > -np.inf)
         notes = [note[i, top[i, rank]] for note in block.notes.values()]
         parts.append((at.start + i, top[i, rank], values[i, rank], rank + 1, *notes))
     i, j, score, rank, *rest = (np.concatenate(column) for column in zip(*parts, strict=True))
     return table(row=row_ids[i], column=column_ids[j], score=score, rank=rank, **dict(zip(names, rest, strict=True)))
+
+
+def rounded(S: Array) -> Array:
+    """Scores to 12 digits of the largest of their row, so that those which differ by rounding alone are equal."""
+    finite = np.where(np.isfinite(S), S, 0.0)
+    scale = np.maximum(finite.max(axis=1, keepdims=True, initial=0.0), -finite.min(axis=1, keepdims=True, initial=0.0))
+    return np.round(S / np.where(scale > 0, scale, 1.0), 12)
 
 
 def _largest(S: Array, k: int) -> Array:

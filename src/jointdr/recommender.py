@@ -53,8 +53,13 @@ class Recommender(BaseEstimator):
         n_rows = len(self.row_ids_) if A is None else A.shape[0]
         n_columns = len(self.column_ids_) if B is None else B.shape[0]
         scorer = self._scorer(A, B)
-        blocks = [scorer(at).scores for at in self._row_blocks(n_rows, n_columns)]
-        return blocks[0] if len(blocks) == 1 else np.vstack(blocks)
+        blocks = list(self._row_blocks(n_rows, n_columns))
+        if len(blocks) == 1:
+            return scorer(blocks[0]).scores
+        scores = np.empty((n_rows, n_columns))
+        for at in blocks:
+            scores[at] = scorer(at).scores
+        return scores
 
     def recommend(self, A_new: Any = None, *, k: int = 10, exclude_known: bool = True) -> Any:
         """The k best columns for every row.

@@ -9,23 +9,28 @@ kernel features it is Kronecker kernel ridge regression.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from jointdr.arrays import Array, dense_product, is_sparse
 from jointdr.completion import Pairs
 from jointdr.ranking import Block
 from jointdr.weights import Mixture
 
-ITERATIONS = 200
+ITERATIONS = 500
 """Of conjugate gradients, at most."""
 
-REDUCTION = 1e-12
+REDUCTION = 1e-16
 """They end when the squared gradient, in the preconditioner's norm, has fallen to this fraction."""
+
+ENOUGH = 1e-8
+"""A warning is given if it has not fallen to this fraction."""
 
 CONSTANT = 0.2
 """What is added to the similarities of each side, which are 1 at most: their products then include main effects."""
@@ -169,9 +174,13 @@ class GridRidge:
         hessian = share * np.outer(a.values, b.values) + self.penalty
         pairs = None if self.complete else Pairs(self.Y, a.known, b.known)
         M = _solved(np.outer(phi, psi), hessian, pairs, self.penalty)
-        if pairs is None:
-            W = a.known @ M @ b.known.T
-            return W + (1 - W.sum()) / W.size  # the rest is ȳ's, and so that of every pair
+        if pairs is None:  # what is not in W is ȳ's, and so that of every pair
+            total = float(a.known.sum(axis=0) @ M @ b.known.sum(axis=0))
+            rest = (1 - total) / (self.Y.shape[0] * self.Y.shape[1])
+            if not is_sparse(self.Y):
+                return a.known @ M @ b.known.T + rest
+            weights = Pairs(self.Y, a.known, b.known).products(a.known @ M, b.known) + rest
+            return sparse.csr_array((weights, self.Y.indices, self.Y.indptr), shape=self.Y.shape)
         weights = pairs.products(a.known @ M, b.known)
         weights += (1 - weights.sum()) / len(weights)
         return sparse.csr_array((weights, self.Y.indices, self.Y.indptr), shape=self.Y.shape)
@@ -182,7 +191,7 @@ def _solved(right: Array, hessian: Array, pairs: Pairs | None, penalty: float) -
     if pairs is None:
         return right / hessian
     M, residual = np.zeros_like(right), right.copy()
-    direction, before, first = np.zeros_like(right), np.inf, 0.0
+    direction, before, first, now = np.zeros_like(right), np.inf, 0.0, 0.0
     for iteration in range(ITERATIONS):
         d = residual / hessian
         now = float(np.sum(residual * d))
@@ -197,4 +206,10 @@ def _solved(right: Array, hessian: Array, pairs: Pairs | None, penalty: float) -
         length = now / float(np.sum(direction * change))
         M += length * direction
         residual -= length * change
+    if now > ENOUGH * first:
+        warnings.warn(
+            f"Ridge regression on observed pairs has not converged after {ITERATIONS} iterations: raise alpha.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     return M

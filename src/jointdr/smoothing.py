@@ -75,15 +75,20 @@ class GridRegression:
 
         return block
 
-    def smoothed(self, K: Array, columns: Columns, count: bool = False) -> tuple[Array, Array | None]:
-        """Scores and effective neighbours of rows whose kernel weights are given, (rows, m_A), and overwritten."""
+    def smoothed(
+        self, K: Array, columns: Columns, count: bool = False, without: Array | None = None
+    ) -> tuple[Array, Array | None]:
+        """Scores and effective neighbours of rows whose kernel weights are given, (rows, m_A), and overwritten.
+
+        `without` are the numbers of these rows, if they are known ones that must not count in their own scores.
+        """
         neighbors = None
         if count and self.complete:
             neighbors = np.outer(effective(K), columns.effective)
         elif count:
             squares = columns.sums(np.asarray(scaled(K) ** 2 @ self.pattern), squared=True)
         sums = self.row_sums(K if self.complete else scaled(K))
-        scores, total = self.averaged(sums, columns)
+        scores, total = self.averaged(sums, columns, without)
         if count and not self.complete:
             neighbors = np.divide(total**2, squares, out=np.zeros_like(total), where=squares > VANISHING)
         return scores, neighbors
@@ -97,43 +102,48 @@ class GridRegression:
             return (np.asarray(normalized(K) @ self.Y),)
         return np.asarray(K @ self.Y), np.asarray(K @ self.pattern)
 
-    def averaged(self, sums: tuple[Array, ...], columns: Columns) -> tuple[Array, Array]:
+    def averaged(self, sums: tuple[Array, ...], columns: Columns, without: Array | None = None) -> tuple[Array, Array]:
         """The scores that follow from the sums over rows, (rows, columns), and the total weights (on a grid, empty)."""
         if self.complete:
             return columns.averages(sums[0]), np.empty(0)
         scores, total = (columns.sums(part) for part in sums)
-        return self.ratios(scores, total, columns), total
-
-    def ratios(self, scores: Array, total: Array, columns: Columns) -> Array:
-        """Sums of scores divided by the total weights; the mean of the column where there are none."""
         found = total > VANISHING
         np.divide(scores, total, out=scores, where=found)
         if not found.all():
-            scores[~found] = np.broadcast_to(self._column_means(columns), scores.shape)[~found]
-        return scores
+            scores[~found] = np.broadcast_to(self._column_means(columns, without), scores.shape)[~found]
+        return scores, total
 
     def pair_weights(self, K: Array, L: Array) -> Array:
-        """What each known score counts in the prediction of one pair: (m_A, m_B), or CSR if not complete.
+        """What each known score counts in the prediction of one pair: (m_A, m_B), or CSR with the pattern of Y.
 
         Parameters
         ----------
         K, L : (m_A,) and (m_B,) arrays
             The kernel weights of the known rows for its row, and of the known columns for its column.
         """
-        if self.complete:
+        if self.complete and not is_sparse(self.Y):
             return np.outer(normalized(K[None].copy())[0], normalized(L[None].copy())[0])
         i, j = np.repeat(np.arange(self.Y.shape[0]), np.diff(self.Y.indptr)), self.Y.indices
+        if self.complete:
+            w = normalized(K[None].copy())[0][i] * normalized(L[None].copy())[0][j]
+            return sparse.csr_array((w, self.Y.indices, self.Y.indptr), shape=self.Y.shape)
         K, L = scaled(K[None])[0], scaled(L[None])[0]
         for w in (K[i] * L[j], L[j], np.ones(len(i))):  # the pair, its column, all pairs: whatever has neighbours
             if (total := w.sum()) > VANISHING:
                 return sparse.csr_array((w / total, self.Y.indices, self.Y.indptr), shape=self.Y.shape)
         raise ValueError("There is no known pair.")
 
-    def _column_means(self, columns: Columns) -> Array:
-        """The mean known score of each column, smoothed as the columns are; that of all pairs where it has none."""
-        total = columns.sums(np.asarray(self.pattern.sum(axis=0), dtype=float)[None])[0]
-        sums = columns.sums(np.asarray(self.Y.sum(axis=0), dtype=float)[None])[0]
-        return np.divide(sums, total, out=np.full_like(sums, self.mean), where=total > VANISHING)
+    def _column_means(self, columns: Columns, without: Array | None) -> Array:
+        """The mean known score of each column, smoothed as the columns are; that of all pairs where it has none.
+
+        One row for all, or one for each of the rows `without` which it is.
+        """
+        parts = [np.asarray(M.sum(axis=0), dtype=float).reshape(1, -1) for M in (self.Y, self.pattern)]
+        if without is not None:
+            parts = [part - dense(M[without]) for part, M in zip(parts, (self.Y, self.pattern), strict=True)]
+        means = parts[0].sum(axis=1, keepdims=True) / np.maximum(parts[1].sum(axis=1, keepdims=True), 1)
+        sums, total = (columns.sums(part) for part in parts)
+        return np.where(total > VANISHING, sums / np.where(total > VANISHING, total, 1.0), means)
 
 
 def rows_at_once(Y: Array, complete: bool, n_columns: int, max_bytes: float) -> int:

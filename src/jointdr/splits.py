@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -86,6 +86,8 @@ def splits(
         raise ValueError(f"by={by!r} is not understood; choose from {BY}.")
     if not isinstance(test_size, Real) or isinstance(test_size, bool) or not 0 < float(test_size) < 1:
         raise ValueError(f"test_size={test_size!r} must be a share between 0 and 1.")
+    if not isinstance(n_splits, Integral) or isinstance(n_splits, bool) or int(n_splits) < 1:
+        raise ValueError(f"n_splits={n_splits!r} must be an integer >= 1.")
     rng = check_random_state(random_state)
     if by == "pairs" and dyads.is_complete and not is_zero_filled(dyads.Y, True):
         dyads = dyads.pairs(np.ones(dyads.shape, dtype=bool))  # a grade that is held out is not a 0

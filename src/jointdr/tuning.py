@@ -11,6 +11,7 @@ import itertools
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from jointdr.bandwidths import expected_recall, is_zero_filled
 from jointdr.base import ViewsTransformer
 from jointdr.dyads import Dyads
 from jointdr.estimators import JDR
+from jointdr.family import PCA
+from jointdr.hessian import PHD
 from jointdr.progress import Progress
 from jointdr.ranking import table
 from jointdr.recommender import Recommender
@@ -98,6 +101,10 @@ def tuned(
     stages = [grid] if isinstance(grid, Mapping) else list(grid)
     if not stages or not all(isinstance(stage, Mapping) and stage for stage in stages):
         raise ValueError("grid must be a mapping of parameter names to values, or a sequence of such mappings.")
+    for stage in stages:
+        for name, values in stage.items():
+            if isinstance(values, str) or not np.iterable(values) or len(list(values)) == 0:
+                raise ValueError(f"grid has {name}={values!r}, but every parameter needs a list of values to try.")
     stages = [{_full_name(model, name): list(values) for name, values in stage.items()} for stage in stages]
     resolved = _resolved(model, dyads)
     unknown = sorted(
@@ -105,9 +112,9 @@ def tuned(
     )
     if unknown:
         raise ValueError(f"grid has parameters that {type(model).__name__} does not have: {unknown}.")
-    ranks = [r for stage in stages for r in stage.get("embedding__n_components", ())]
+    ranks = [int(r) for stage in stages for r in stage.get("embedding__n_components", ()) if isinstance(r, Integral)]
     benches = [
-        _bench(resolved, split, max(ranks, default=None))
+        _bench(resolved, split, max(ranks, default=None), n_splits)
         for split in splits(dyads, by, n_splits, test_size, random_state)
     ]
     recall = is_zero_filled(dyads.Y, dyads.is_complete)
@@ -155,8 +162,11 @@ def recipe(model: AssociationModel, dyads: Dyads) -> list[dict[str, list[Any]]]:
 
     Weights of angles; the power of Σ, the number of directions and the row bandwidth; how much columns borrow from each
     other; the ridge of the normalization; how much the features as they are count beside the coordinates. Grades also
-    try kernel ridge regression.
+    try kernel ridge regression. The settings of the model itself are tried first. A bilinear head tunes its penalty and
+    the number of directions, ``adaptive`` kernels their multiples.
     """
+    if model.head == "bilinear" or model.adaptive is not None:
+        return _other_recipe(model, dyads)
     q = {power: power**-0.5 for power in (1, 2, 3, 5, 8)}
     borrowed = [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 1.0]
     columns: dict[str, list[Any]] = {"column_bandwidth": [q[1], q[3], q[8]], "borrow": borrowed}
@@ -177,7 +187,19 @@ def recipe(model: AssociationModel, dyads: Dyads) -> list[dict[str, list[Any]]]:
     if not is_zero_filled(dyads.Y, dyads.is_complete):
         stages.append({"head": ["kernel_ridge"], "alpha": [0.1, 1.0, 10.0], "row_bandwidth": powers})
         stages.append({"borrow": [0.5, 0.8, 1.0], "column_bandwidth": powers})
-    return stages
+    return [{"kernel": [model.kernel]}, *stages]
+
+
+def _other_recipe(model: AssociationModel, dyads: Dyads) -> list[dict[str, list[Any]]]:
+    """For models that the weights of angles are not for."""
+    n = min(*dyads.n_features, *dyads.shape)
+    reduces = isinstance(model.embedding, (str, JDR))
+    ranks: dict[str, list[Any]] = {"n_components": sorted({max(1, n // 4), max(1, n // 2), n})} if reduces else {}
+    if model.head == "bilinear":
+        return [{"alpha": [model.alpha]}, {**ranks, "alpha": [0.001, 0.01, 0.1, 1.0, 10.0]}]
+    multiples = [0.1, 0.2, 0.4, 0.7, 1.0, 2.0]
+    rows: dict[str, list[Any]] = {**ranks, "column_bandwidth": [0.0], "row_bandwidth": multiples}
+    return [{"kernel": [model.kernel]}, rows, {"column_bandwidth": [0.0, *multiples]}]
 
 
 def judged(scores: Array, split: Split, recall: bool) -> float:
@@ -243,9 +265,10 @@ class _Bench(_Refitted):
 
     model: AssociationModel
 
-    def __init__(self, model: AssociationModel, split: Split, most: int | None) -> None:
+    def __init__(self, model: AssociationModel, split: Split, most: int | None, n_splits: int) -> None:
         super().__init__(model, split)
         self.most = most
+        self.budget = float(model.max_bytes) / (4 * n_splits)  # of distances and of sums each, with room for products
         self.embeddings: dict[str, ViewsTransformer | None] = {}
         self.described: tuple[str, tuple[Side, Side], list[Tables | None]] | None = None
         self.sums: dict[Any, Any] = {}
@@ -268,6 +291,8 @@ class _Bench(_Refitted):
         grid = GridRegression(train.Y, train.is_complete, model._mixtures(sides, bandwidths))
         row_key, column_key = (h[0], raw[0], mixes[0]), (h[1], raw[1], mixes[1], model.borrow)
         if row_key not in self.sums:
+            if sum(part.nbytes for sums in self.sums.values() for part in sums) > self.budget:
+                self.sums.clear()
             K = grid.kernels[0].weights_at(Z[0], slice(0, self.split.test.shape[0]))
             self.sums[row_key] = grid.row_sums(K)
         if column_key not in self.columns:
@@ -280,13 +305,14 @@ class _Bench(_Refitted):
         params = {k: v for k, v in model.get_params().items() if k not in ("bandwidth", "raw_bandwidth", "borrow")}
         params["mix"] = max(model._mixes()) > 0
         key = repr(sorted(params.items(), key=lambda item: item[0]))
+        train = self.split.train
         if self.described is None or self.described[0] != key:
             self.sums.clear()
             self.columns.clear()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                sides = model._sides_of(self.split.train, self._embedding(model))
-            if 8 * max(self.split.train.shape) ** 2 <= float(model.max_bytes):
+                sides = model._sides_of(train, self._embedding(model))
+            if 8 * sum(m**2 for m in train.shape) * len(sides[0].points) <= self.budget:
                 sides = (sides[0].remembering(), sides[1].remembering())
             Z = [None if X is None else side.describe(X) for side, X in zip(sides, self.split.new, strict=True)]
             self.described = key, sides, Z
@@ -298,20 +324,23 @@ class _Bench(_Refitted):
         if embedding is None:
             return None
         r = embedding.get_params()["n_components"]
-        nested = (
-            isinstance(r, int)
-            and self.most is not None
-            and not getattr(embedding, "refine", 0)
-            and not getattr(embedding, "n_hooi", 0)
-        )
+        nested = isinstance(r, int) and self.most is not None and _is_nested(embedding)
         if nested:
             most = min(max(r, self.most or 0), *self.split.train.n_features)
             embedding.set_params(n_components=most)
-        key = repr(sorted(embedding.get_params().items(), key=lambda item: item[0]))
+        key = f"{type(embedding).__name__}{sorted(embedding.get_params().items(), key=lambda item: item[0])!r}"
         if key not in self.embeddings:
             self.embeddings[key] = embedding.fit(self.split.train)
         fitted = self.embeddings[key]
         return truncated(fitted, r) if nested and fitted is not None else fitted
+
+
+def _is_nested(embedding: ViewsTransformer) -> bool:
+    """Whether the directions of a smaller number are the first of those of a larger one."""
+    if type(embedding) is JDR:
+        plain = not embedding.refine and not embedding.n_hooi and embedding.moments == "cross"
+        return plain and embedding.n_features_to_select is None
+    return type(embedding) in (PCA, PHD)
 
 
 def truncated(fitted: ViewsTransformer, r: int) -> ViewsTransformer:
@@ -330,5 +359,5 @@ def truncated(fitted: ViewsTransformer, r: int) -> ViewsTransformer:
     return part.set_params(n_components=r)
 
 
-def _bench(model: Recommender, split: Split, most: int | None) -> _Refitted:
-    return _Bench(model, split, most) if isinstance(model, AssociationModel) else _Refitted(model, split)
+def _bench(model: Recommender, split: Split, most: int | None, n_splits: int) -> _Refitted:
+    return _Bench(model, split, most, n_splits) if isinstance(model, AssociationModel) else _Refitted(model, split)

@@ -63,7 +63,13 @@ class Kernel:
 
     def weights(self, Z: Array) -> Array:
         """The weights of the known points for new ones, (m_new, m); O(m m_new r)."""
-        return self.of_distances(squared_distances(Z, self.points))
+        return self.of_distances(self.distances(Z))
+
+    def distances(self, Z: Array) -> Array:
+        """‖z − z_p‖², (m_new, m). For angles 2 − 2 cos φ, with cos φ = 0 for a point without features."""
+        if not self.cosine:
+            return squared_distances(Z, self.points)
+        return np.maximum(2.0 - 2.0 * _inner_products(Z, self.points), 0.0)
 
     def weights_at(self, Z: Array | None, at: slice) -> Array:
         """The weights for some of the new points or, if Z is None, for some of the known ones, (rows, m)."""
@@ -77,7 +83,7 @@ class Kernel:
         return self.of_distances(self.memo[key].copy())
 
     def _distances(self, Z: Array | None, at: slice) -> Array:
-        D = squared_distances((self.points if Z is None else Z)[at], self.points)
+        D = self.distances((self.points if Z is None else Z)[at])
         if Z is None:  # but for rounding, which a very small bandwidth would see
             D[np.arange(len(D)), np.arange(at.start, at.stop)] = 0.0
         return D
@@ -164,7 +170,8 @@ AnyKernel = Kernel | Mixture
 def _nearest(D: Array) -> Array:
     """Weight 1 on the nearest points, shared if there are several; none where all are infinitely far."""
     least = D.min(axis=1, keepdims=True)
-    K = (least == D) & np.isfinite(least)
+    far = np.where(np.isfinite(D), D, 0.0).max(axis=1, keepdims=True)
+    K = (least + 1e-12 * far >= D) & np.isfinite(least)  # but for rounding
     return K / np.maximum(K.sum(axis=1, keepdims=True), 1)
 
 
@@ -183,21 +190,26 @@ def power(K: Array, q: float) -> Array:
 
 
 def kth_smallest(D: Array, k: int) -> Array:
-    """The k-th smallest entry of each row, or the largest where there are fewer."""
+    """The k-th smallest entry of each row, or the largest finite one where there are fewer."""
     k = min(k, D.shape[1])
-    return np.partition(D, k - 1, axis=1)[:, k - 1]
+    found = np.partition(D, k - 1, axis=1)[:, k - 1]
+    if np.isfinite(found).all():
+        return found
+    return np.where(np.isfinite(found), found, np.where(np.isfinite(D), D, 0.0).max(axis=1))
 
 
 def squared_distances(Z: Array, points: Array) -> Array:
     """‖z − z_p‖² of all pairs, (m_new, m); both dense or both sparse. Dense points should be centred."""
-    if is_sparse(points):
-        D = (Z @ points.T).toarray()
-        D *= -2.0
-    else:
-        D = (-2.0 * Z) @ points.T
+    D = _inner_products(Z, points)
+    D *= -2.0
     D += _squared_lengths(Z)[:, None]
     D += _squared_lengths(points)
     return np.maximum(D, 0.0, out=D)
+
+
+def _inner_products(Z: Array, points: Array) -> Array:
+    products = Z @ points.T
+    return products.toarray() if is_sparse(products) else products
 
 
 def _squared_lengths(Z: Array) -> Array:
