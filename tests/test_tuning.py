@@ -148,7 +148,7 @@ def test_other_settings_of_a_grid_do_not_matter(rng, embedding):
 
 
 def test_embeddings_are_told_apart(rng):
-    dyads = dyads_of("links", rng)
+    dyads = dyads_of("grades", rng)
     model = AssociationModel(SAVE(2), bandwidth=0.4)
     found = tuned(model, dyads, {"embedding": [SAVE(2), SIR(2)]}, random_state=0).table["score"]
     assert found[0] != found[1]
