@@ -81,23 +81,46 @@ def test_similarities_stay_what_they_are(rng, tmp_path):
         load_archive(tmp_path / "data.npz", "Y_all")
 
 
-def test_listed_pairs_are_the_observed_ones(rng, tmp_path):
-    composition = rng.random((3, 4))
-    arrays = {
+@pytest.fixture
+def features(rng):
+    """Drugs, targets and three graded pairs, one of them 0."""
+    return {
         "y": np.array([11.0, 0.0, 12.5], dtype=np.float32),
         "drug_idx": np.array([0, 3, 1], dtype=np.int16),
         "target_idx": np.array([2, 0, 1], dtype=np.int16),
         "X_drug_ecfp4": (rng.random((4, 6)) < 0.5).astype(np.uint8),
-        "X_target_dipep": composition,
+        "X_target_dipep": rng.random((3, 4)),
         "drug_id": np.array(["a", "b", "c", "d"]),
         "target_id": np.array(["p", "q", "r"]),
     }
-    dyads = load_archive(written(tmp_path, arrays))
+
+
+def test_listed_pairs_are_the_observed_ones(features, tmp_path):
+    dyads = load_archive(written(tmp_path, features))
     assert not dyads.is_complete
     assert dyads.n_observed == 3  # a stored 0 is a score
     assert (dyads.Y[0, 2], dyads.Y[1, 1]) == (11.0, 12.5)
-    np.testing.assert_array_equal(dyads.A, arrays["X_drug_ecfp4"])
-    np.testing.assert_allclose(dyads.B**2, composition)
+    np.testing.assert_array_equal(dyads.A, features["X_drug_ecfp4"])
+    np.testing.assert_allclose(dyads.B**2, features["X_target_dipep"])
+
+
+def test_pairs_that_are_listed_twice_are_refused(features, tmp_path):
+    features |= {"drug_idx": np.array([0, 3, 0]), "target_idx": np.array([2, 0, 2])}
+    with pytest.raises(ValueError, match=r"drug_idx and target_idx .* more than once.*\(0, 2\)\. List"):
+        load_archive(written(tmp_path, features))
+
+
+def test_pairs_outside_the_tables_are_refused(features, tmp_path):
+    for wrong in (3, -1):
+        with pytest.raises(ValueError, match="index"):
+            load_archive(written(tmp_path, features | {"target_idx": np.array([2, 0, wrong])}))
+
+
+@pytest.mark.parametrize("name", ["mimminer_indices", "net_shape", "Y_all_v4_indptr"])
+def test_a_part_that_is_missing_is_named(networks, name, tmp_path):
+    del networks[name]
+    with pytest.raises(ValueError, match=f"lacks {name}"):
+        load_archive(written(tmp_path, networks))
 
 
 def test_what_is_no_such_archive_says_so(tmp_path):

@@ -103,8 +103,37 @@ def test_recommend(model, tables, capsys):
     of_known = as_json(capsys, "recommend", "model.npz", "-k", "5")
     assert not known & {(line["row"], line["column"]) for line in of_known}
     assert known & {(x["row"], x["column"]) for x in as_json(capsys, "recommend", "model.npz", "--with-known")}
-    one = as_json(capsys, "recommend", "model.npz", "--row", "000002", "-k", "5")
-    assert one == [line for line in of_known if line["row"] == "000002"]
+
+
+@pytest.mark.parametrize("method", ["jdr", "imc"])
+@pytest.mark.parametrize("more", [[], ["--with-known"], ["--rows", "rows.tsv"]], ids=["", "with known", "from a table"])
+def test_recommend_for_some_rows(folder, method, more, capsys):
+    """The same lines as among all, in the order of the model, each once."""
+    assert main(["fit", *INPUT, "--method", method, "--rank", "2", "-o", "model.npz"]) == 0
+    capsys.readouterr()
+    of_all = pd.DataFrame(as_json(capsys, "recommend", "model.npz", "-k", "5", *more))
+    some = ["--row", "000009", "--row", "000002", "--row", "000009", "--row", "000003"]
+    found = pd.DataFrame(as_json(capsys, "recommend", "model.npz", "-k", "5", *more, *some))
+    expected = of_all[of_all["row"].isin(["000002", "000003", "000009"])].reset_index(drop=True)
+    pd.testing.assert_frame_equal(found, expected, rtol=1e-10)
+
+
+def test_recommend_scores_no_other_rows(model, capsys, monkeypatch):
+    scored = []
+
+    def watched(self, *args, **kwargs):
+        scorer = original(self, *args, **kwargs)
+        return lambda at: scored.extend(range(*at.indices(55))) or scorer(at)
+
+    original = AssociationModel._scorer
+    monkeypatch.setattr(AssociationModel, "_scorer", watched)
+    assert main(["recommend", "model.npz", "--row", "000009", "--row", "000002"]) == 0
+    assert scored == [1, 8]
+    capsys.readouterr()
+    for words in (["--row", "000009", "--row", "x"], ["--rows", "new.tsv", "--row", "000009"]):
+        scored.clear()
+        refused(capsys, ["recommend", "model.npz", *words], "has no row")
+        assert not scored
 
 
 def test_predict_all_pairs_of_new_rows(model, tables, capsys):
@@ -142,6 +171,13 @@ def test_predict_listed_pairs_of_every_kind(model, tables, capsys):
         assert line["score"] == pytest.approx(of[is_new][i, j])
 
 
+@pytest.mark.parametrize("beside", ["", "unknown"])
+def test_predict_does_not_read_what_stands_beside_the_ids(model, beside, capsys):
+    Path("wanted.tsv").write_text(f"disease\tgene\tscore\n000001\tg2\t{beside}\n")
+    found = as_json(capsys, "predict", "model.npz", "--pairs", "wanted.tsv")
+    assert found[0]["score"] == pytest.approx(model.predict()[0, 2])
+
+
 def test_explanations_sum_to_the_score(model, tables, capsys):
     found = as_json(capsys, "explain", "model.npz", "000060", "g2", "--rows", "new.tsv", "-k", "4")
     assert len(found["pairs"]) == 4
@@ -172,6 +208,11 @@ def test_matrix_completion(folder, tables, capsys):
     refused(capsys, ["explain", "imc.npz", "000001", "g2"], "imc.npz", "no explanations")
 
 
+def test_matrix_completion_of_few_features(folder, capsys):
+    found = as_json(capsys, "fit", *INPUT, "--method", "imc", "-o", "imc.npz")
+    assert found["parameters"]["n_components"] == 4
+
+
 @pytest.mark.parametrize("method", ["pca", "phd", "sols", "none"])
 def test_methods(folder, method, capsys):
     rank = [] if method == "none" else ["--rank", "1"]
@@ -199,6 +240,20 @@ def test_evaluate(folder, capsys):
     assert {path.suffix for path in Path("results").iterdir()} >= {".csv", ".png"}
     refused(capsys, [*words, "--at", "few", "--out", "results"], "--at few")
     refused(capsys, [*words, "--methods", "magic", "--out", "results"], "magic")
+
+
+def test_evaluate_without_matplotlib(folder, capsys, monkeypatch):
+    """The numbers are there all the same."""
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    words = ["evaluate", *INPUT, "--methods", "popularity", "--partitions", "1", "--tune", "none", "--out", "results"]
+    assert main(words) == 0
+    printed = capsys.readouterr()
+    assert "| popularity" in printed.out
+    assert "Warning: no plot was drawn" in printed.err
+    assert "jointdr[plot]" in printed.err
+    assert "plot are in" not in printed.err
+    assert len(as_json(capsys, *words)) == 1
+    assert Path("results/table.csv").exists()
 
 
 # ---------------------------------------------------------------- files
@@ -280,6 +335,7 @@ WRONG = {
     "unknown predicted row": (["predict", "model.npz", "--pairs", "strange.tsv"], "'strange'"),
     "other features": (["predict", "model.npz", "--rows", "columns.tsv"], "features"),
     "k of 0": (["recommend", "model.npz", "-k", "0"], "k=0"),
+    "k of 0 for a row": (["recommend", "model.npz", "--row", "000001", "-k", "0"], "k=0"),
     "bad ending": (["recommend", "model.npz", "-o", "best.xlsx"], "best.xlsx"),
     "no folder for the table": (["recommend", "model.npz", "-o", "there/best.tsv"], "there"),
     "bad grid": (["tune", *INPUT, "--try", "alpha", "-o", "m.npz"], "--try alpha"),
@@ -287,6 +343,13 @@ WRONG = {
     "bad split": (["tune", *INPUT, "--by", "sides", "-o", "m.npz"], "sides"),
     "a file as a folder": (["demo", "--out", "pairs.tsv"], "pairs.tsv"),
     "an archive and tables": (["fit", "--data", "x.npz", *INPUT, "-o", "m.npz"], "--data"),
+    "an archive and a network": (["fit", "--data", "x.npz", "--row-network", "n", "-o", "m.npz"], "--row-network"),
+    "an archive and a column": (["fit", "--data", "x.npz", "--score", "kd", "-o", "m.npz"], "leave out --score"),
+    "an archive and duplicates": (["fit", "--data", "x.npz", "--duplicates", "sum", "-o", "m.npz"], "--duplicates"),
+    "an archive and observed": (["fit", "--data", "x.npz", "--observed", "stored", "-o", "m.npz"], "--observed"),
+    "an archive and components": (["fit", "--data", "x.npz", "--components", "giant", "-o", "m.npz"], "--components"),
+    "features of tables": (["fit", *INPUT, "--features", "3", "-o", "m.npz"], "--features"),
+    "components of tables": (["tune", *INPUT, "--components", "giant", "-o", "m.npz"], "--components"),
 }
 
 

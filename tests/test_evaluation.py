@@ -322,6 +322,12 @@ def test_tables_files_and_words(dyads, tmp_path):
     assert "rows held out (10%), tuned in every partition; mean ± standard error over 2 partitions" in str(result)
 
 
+def test_the_recall_that_counts_most_is_that_at_the_largest_number(dyads):
+    result = evaluate(dyads, ["popularity"], n_partitions=1, at=[10, 2, 5])
+    assert result.measures[:3] == ("recall@2", "recall@5", "recall@10")
+    assert result.headline == "recall@10"
+
+
 def test_pictures(dyads, grades, tmp_path):
     from matplotlib.figure import Figure
 

@@ -85,6 +85,52 @@ def test_damaged_files_are_refused(tmp_path, data):
         JDR.load(tmp_path / "nowhere.npz")
 
 
+def test_every_flipped_bit_is_harmless_or_refused(tmp_path):
+    """Whatever a bit belongs to: a size, a flag, a method of compression, a name, a header or a number."""
+    path = tmp_path / "model.npz"
+    header, arrays = {"a": 1}, {"x": np.arange(3.0), "y": np.array(["p", "q"])}
+    persist.write(path, "JDR", header, arrays)
+    whole = path.read_bytes()
+    bits = np.random.default_rng(0).choice(8 * len(whole), size=600, replace=False)
+    refused = []
+    for bit in bits.tolist():
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        for reader in (lambda: persist.read(path, "JDR"), lambda: (persist.header_of(path), arrays)):
+            try:
+                found = reader()
+            except ValueError as error:
+                refused.append(str(error))
+            else:
+                assert found[0]["a"] == 1
+                np.testing.assert_array_equal(found[1]["x"], arrays["x"])
+    assert len(refused) > 300
+    assert all("model.npz" in message for message in refused)
+
+
+@pytest.mark.parametrize("at", [8, 10], ids=["encryption flag", "method of compression"])
+def test_what_a_damaged_file_asks_for_is_not_there(tmp_path, at):
+    path = tmp_path / "model.npz"
+    persist.write(path, "JDR", {}, {"x": np.arange(3.0)})
+    damaged = bytearray(path.read_bytes())
+    entry = damaged.index(b"PK\x01\x02")  # of the first array, in the directory at the end
+    damaged[entry + at] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(ValueError, match="not a whole jointdr file"):
+        persist.read(path, "JDR")
+
+
+def test_too_little_memory_is_not_a_damaged_file(tmp_path, monkeypatch):
+    def fail(*args, **kwargs):
+        raise MemoryError
+
+    persist.write(tmp_path / "x", "JDR", {}, {})
+    monkeypatch.setattr(persist.np, "load", fail)
+    with pytest.raises(MemoryError):
+        persist.read(tmp_path / "x", "JDR")
+
+
 def test_a_missing_folder_and_a_pickle_are_named(tmp_path, data):
     A, B, y = data
     model = JDR(2).fit((A, B), y)

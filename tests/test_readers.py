@@ -98,6 +98,31 @@ def test_bad_parquet(tmp_path, frame, message):
     assert "t.parquet" in str(caught.value)
 
 
+@pytest.mark.parametrize("reader", [read_table, read_pairs])
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (pd.DataFrame(), "is empty"),
+        (pd.DataFrame({"id": pd.Series([], dtype=object), "x": pd.Series([], dtype=object)}), "no lines after the"),
+        (pd.DataFrame({"x": ["a", "b"]}), "single column 'x'"),
+    ],
+    ids=["no columns", "no lines", "one column"],
+)
+def test_empty_parquet(tmp_path, reader, frame, message):
+    pytest.importorskip("pyarrow")
+    frame.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match=rf"t\.parquet .*{message}"):
+        reader(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize(("ids", "message"), [(["a", "b"], "single column 'id'"), ([], "single column 'id'")])
+def test_parquet_with_an_index_only(tmp_path, ids, message):
+    pytest.importorskip("pyarrow")
+    pd.DataFrame(index=pd.Index(ids, name="id", dtype=object)).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match=rf"t\.parquet .*{message}"):
+        read_table(tmp_path / "t.parquet")
+
+
 def test_a_file_that_is_no_parquet(tmp_path):
     pytest.importorskip("pyarrow")
     with pytest.raises(ValueError, match=r"t\.parquet is not a Parquet file"):
@@ -116,6 +141,17 @@ def test_pairs_choose_columns(tmp_path):
     ]
     with pytest.raises(ValueError, match="must be different columns"):
         read_pairs(path, row="gene")
+
+
+@pytest.mark.parametrize("ending", ["tsv", "parquet"])
+def test_pairs_without_what_stands_beside_them(tmp_path, ending):
+    rows = changed(changed(PAIRS, 2, 2, ""), 3, 2, "strong")
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+        pd.DataFrame(rows[1:], columns=rows[0]).to_parquet(tmp_path / "p.parquet")
+    else:
+        write(tmp_path / "p.tsv", rows)
+    assert read_pairs(tmp_path / f"p.{ending}", score=False).to_numpy().tolist() == [row[:2] for row in PAIRS[1:]]
 
 
 def test_from_files_to_dyads(tmp_path):

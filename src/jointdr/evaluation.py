@@ -112,7 +112,7 @@ def evaluate(
     plan = _Plan(
         by,
         float(test_size),
-        tuple(int(k) for k in at),
+        tuple(sorted(int(k) for k in at)),
         _significant(dyads, float(significant), truth),
         tune,
         int(tuning_splits),

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import tempfile
-import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -190,9 +189,9 @@ def _contents(
             arrays = {name: file[name] for name in only or file.files}
         text, seal = arrays.pop("header").tobytes(), arrays.pop("seal").tobytes()
         header = json.loads(text.decode())
-    except FileNotFoundError:
+    except (FileNotFoundError, MemoryError):
         raise
-    except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+    except Exception as error:  # damage may look like anything: an unknown compression, a password, broken syntax
         reason = "it holds Python objects, which are never loaded" if "pickle" in str(error) else error
         raise ValueError(f"{os.fspath(path)} is not a whole jointdr file: {reason}") from error
     if not isinstance(header, dict) or not isinstance(header.get("format"), int):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from jointdr.cli.inputs import dyads_of
 from jointdr.cli.options import AsJson, HeldOut, Source, TestSize, option
 from jointdr.cli.output import put_json, say
+
+if TYPE_CHECKING:
+    from jointdr.evaluation_result import Evaluation
 
 Methods = Annotated[
     str | None, option("--methods", metavar="NAME,NAME", help="Which methods, side by side; by default all that fit.")
@@ -65,12 +68,21 @@ def evaluate(
     }
     found = evaluated(dyads, None if methods is None else [name.strip() for name in methods.split(",")], **options)
     found.to_csv(out)
-    found.plot(out / "evaluation.png")
-    say(f"Table and plot are in {out}.")
+    say(f"{'Table and plot are' if _drawn(found, out / 'evaluation.png') else 'The table is'} in {out}.")
     if json:
         put_json(found.table.to_dict("records"))
     else:
         print(found)
+
+
+def _drawn(found: Evaluation, path: Path) -> bool:
+    """Draw the plot, or say why there is none: the numbers that took so long must not be lost for it."""
+    try:
+        found.plot(path)
+    except ImportError as error:
+        say(f"Warning: no plot was drawn: {error}")
+        return False
+    return True
 
 
 def _counts(text: str) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ def dyads_of(source: Source) -> Dyads:
         raise ValueError("--response chooses among the scores of --data; --score names a column of --pairs.")
     if source.pairs is None:
         raise ValueError("Give the known pairs with --pairs FILE, or everything with --data FILE.npz.")
+    _require_use_of_features(source)
     pairs = read_pairs(source.pairs, row=source.row, column=source.column, score=source.score)
     names = (str(pairs.columns[0]), str(pairs.columns[1]))
     return Dyads.from_tables(
@@ -44,12 +46,30 @@ def table_of(path: Path | None) -> Any:
 
 
 def _archive(source: Source, path: Path) -> Dyads:
-    others = [name for name in ("pairs", "rows", "columns", "features") if getattr(source, name) is not None]
+    others = [f.name for f in fields(source) if f.name not in ("data", "response") and _is_given(source, f.name)]
     if others:
-        raise ValueError(f"--data has everything in one file: leave out --{others[0]}.")
+        raise ValueError(f"--data has everything in one file: leave out {_option(others[0])}.")
     from jointdr.datasets.archives import load_archive
 
     return load_archive(path, source.response)
+
+
+def _require_use_of_features(source: Source) -> None:
+    """Raise if an option for networks and similarities is given and there are none of them."""
+    if any(_is_given(source, f"{side}_{kind}") for side in ("row", "column") for kind in ("network", "similarity")):
+        return
+    for name in ("features", "components"):
+        if _is_given(source, name):
+            raise ValueError(f"{_option(name)} is for networks and similarities, but none is given: leave it out.")
+
+
+def _is_given(source: Source, name: str) -> bool:
+    """Whether an option is not what it is by default."""
+    return bool(getattr(source, name) != getattr(Source, name))
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _entities(source: Source, side: str) -> Any:

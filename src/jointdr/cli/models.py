@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 METHODS = ("jdr", "pca", "phd", "sols", "imc", "none")
 OF_EMBEDDINGS = ("head", "kernel", "bandwidth", "raw_bandwidth", "mix", "scale", "borrow", "adaptive")
-DIRECTIONS = 80
-"""By default; fewer where there are fewer features."""
+DIRECTIONS, COMPLETION_DIRECTIONS = 80, 10
+"""By default, of embeddings and of imc; fewer where there are fewer features."""
 
 
 def model_of(settings: Settings, dyads: Dyads) -> Recommender:
@@ -29,9 +29,8 @@ def model_of(settings: Settings, dyads: Dyads) -> Recommender:
     given = {name: value for name, value in given.items() if value is not None}
     if settings.method == "imc":
         _refuse([*(set(given) & set(OF_EMBEDDINGS)), *(["ridge"] if settings.ridge else [])], "imc")
-        if settings.rank is not None:
-            given["n_components"] = settings.rank
-        return IMC(**given, random_state=settings.seed)
+        rank = min(COMPLETION_DIRECTIONS, *dyads.n_features) if settings.rank is None else settings.rank
+        return IMC(rank, **given, random_state=settings.seed)
     return AssociationModel(_embedding(settings, dyads), **given, random_state=settings.seed)
 
 

@@ -80,7 +80,7 @@ def _listed_pairs(model: Recommender, new: tuple[Any, Any], path: Path) -> Any:
 
     from jointdr.datasets import read_pairs
 
-    wanted = read_pairs(path).iloc[:, :2]
+    wanted = read_pairs(path, score=False)
     wanted.columns = ["row", "column"]
     fitted = (model.row_ids_, model.column_ids_)
     places = [

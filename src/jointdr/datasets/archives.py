@@ -12,6 +12,7 @@ from scipy import sparse
 
 from jointdr.arrays import Array
 from jointdr.dyads import Dyads
+from jointdr.pairs import gathered
 from jointdr.similarity import kernel_features
 from jointdr.spectral import spectral_features
 
@@ -39,7 +40,8 @@ def load_archive(path: str | os.PathLike[str], response: str | None = None) -> D
     Raises
     ------
     ValueError
-        If the file is no archive, has none of the layouts, or not this response.
+        If the file is no archive, has none of the layouts, lacks a part of a matrix or this response, or lists a pair
+        twice.
 
     Notes
     -----
@@ -77,9 +79,12 @@ def load_archive(path: str | os.PathLike[str], response: str | None = None) -> D
 
 
 def stored_sparse(data: Any, name: str) -> sparse.csr_array:
-    """A CSR matrix of an archive."""
-    parts = tuple(data[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
-    return sparse.csr_array(parts, shape=tuple(data[f"{name}_shape"]))
+    """A CSR matrix of an archive; a part that is missing is a ValueError that names it."""
+    names = [f"{name}_{part}" for part in ("data", "indices", "indptr", "shape")]
+    if missing := [part for part in names if part not in data]:
+        raise ValueError(f"The archive lacks {', '.join(missing)}: a sparse matrix is stored as {', '.join(names)}.")
+    *parts, shape = (data[part] for part in names)
+    return sparse.csr_array(tuple(parts), shape=tuple(shape))
 
 
 # ---------------------------------------------------------------- inner workings
@@ -113,10 +118,19 @@ def _similarities(data: Any, response: str | None) -> Dyads:
 def _features(data: Any, response: str | None) -> Dyads:
     _require_only(response, "y")
     A, B = data["X_drug_ecfp4"].astype(float), np.sqrt(data["X_target_dipep"].astype(float))
-    pairs = (data["y"].astype(float), (data["drug_idx"], data["target_idx"]))
-    Y = sparse.csr_array(pairs, shape=(len(A), len(B)))
+    Y = _listed_once(data["y"].astype(float), data["drug_idx"], data["target_idx"], (len(A), len(B)))
     ids = (data["drug_id"], data["target_id"])
     return Dyads(Y, A, B, "stored", row_ids=ids[0], column_ids=ids[1], names=("drug", "target"))
+
+
+def _listed_once(y: Array, rows: Array, columns: Array, shape: tuple[int, int]) -> Array:
+    """The scores of listed pairs as a CSR array; a pair outside the tables or listed twice is a ValueError."""
+    listed = sparse.coo_array((y, (rows, columns)), shape=shape)  # which refuses what is outside
+    try:
+        return gathered(listed.row, listed.col, listed.data, shape, "error")
+    except ValueError as error:
+        found = str(error).partition(":")[0]  # what follows names an argument that archives do not have
+        raise ValueError(f"drug_idx and target_idx of the archive: {found}. List every pair once.") from None
 
 
 def _require_only(response: str | None, name: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -68,7 +68,7 @@ def read_pairs(
     *,
     row: str | None = None,
     column: str | None = None,
-    score: str | None = None,
+    score: str | Literal[False] | None = None,
     separator: str | None = None,
 ) -> Any:
     """A long list of pairs and their scores, for `Dyads.from_tables`.
@@ -79,6 +79,7 @@ def read_pairs(
         As for `read_table`.
     row, column, score : str, optional
         The columns of row ids, column ids and scores; by default the first, the second and, if there is one, the third.
+        ``score=False`` reads the ids only, whatever stands beside them.
     separator : str, optional
         Between fields; by default what the ending of the name says.
 
@@ -163,18 +164,22 @@ def id_frame(columns: dict[str, Any]) -> Any:
 # ---------------------------------------------------------------- inner workings
 
 
-def _chosen(path: Path, header: list[str], row: str | None, column: str | None, score: str | None) -> list[str]:
+def _chosen(
+    path: Path, header: list[str], row: str | None, column: str | None, score: str | Literal[False] | None
+) -> list[str]:
     _require_columns(path, header, 2)
     names = [header[0] if row is None else row, header[1] if column is None else column]
     if score is None and len(header) > 2:
         score = header[2]
-    names += [] if score is None else [score]
+    names += [score] if score else []
     if len(set(names)) < len(names):
         raise ValueError(f"{path}: row, column and score must be different columns, but got {names}.")
     return names
 
 
 def _require_columns(path: Path, header: list[str], count: int) -> None:
+    if not header:
+        raise ValueError(f"{path} is empty.")
     if len(header) < count:
         raise ValueError(
             f"{path} has the single column {header[0]!r}. If fields are separated in another way than the name says, "
@@ -203,23 +208,26 @@ def _parquet(path: Path) -> Any:
 
 def _parquet_table(path: Path, id: str | None) -> Any:
     frame = _parquet(path)
+    header = [str(column) for column in frame.columns]
     if id is None and type(frame.index).__name__ != "RangeIndex":
         ids, name = frame.index, frame.index.name
+        _require_columns(path, [str(name), *header], 2)
     else:
-        header = [str(column) for column in frame.columns]
         _require_columns(path, header, 2)
         name = header[0] if id is None else header[place(path, header, id)]
         ids, frame = frame[name], frame.drop(columns=[name])
+    _require_lines(path, len(frame))
     index = pandas().Index(as_ids(ids, f"{path}: column {name!r}").tolist(), name=name, dtype=object)
     values = np.column_stack([_parquet_numbers(path, frame[column], column) for column in frame.columns])
     return pandas().DataFrame(values, index=index, columns=list(frame.columns))
 
 
-def _parquet_pairs(path: Path, row: str | None, column: str | None, score: str | None) -> Any:
+def _parquet_pairs(path: Path, row: str | None, column: str | None, score: str | Literal[False] | None) -> Any:
     frame = _parquet(path)
     chosen = _chosen(path, list(frame.columns), row, column, score)
     for name in chosen:
         place(path, list(frame.columns), name)
+    _require_lines(path, len(frame))
     made: dict[str, Any] = {
         name: as_ids(frame[name], f"{path}: column {name!r}", unique=False).tolist() for name in chosen[:2]
     }
