@@ -10,7 +10,6 @@ from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
@@ -18,15 +17,14 @@ from threadpoolctl import threadpool_limits
 
 from jointdr.arrays import Array
 from jointdr.association import AssociationModel
-from jointdr.bandwidths import expected_recall, is_zero_filled
+from jointdr.bandwidths import is_zero_filled
 from jointdr.dyads import Dyads
 from jointdr.evaluation_result import Evaluation, Outcome, Setting
+from jointdr.judging import grade_measures, link_measures, significant_links
 from jointdr.methods import Method, reduced, standard_methods
-from jointdr.metrics import average_precision, concordance_index, ndcg_at_k, rmse
 from jointdr.progress import Progress
 from jointdr.recommender import Recommender
-from jointdr.smoothing import dense
-from jointdr.splits import BY, By, Split, splits
+from jointdr.splits import BY, By, splits
 from jointdr.tuning import tuned
 
 Tune = Literal["each", "once"]
@@ -113,7 +111,7 @@ def evaluate(
         by,
         float(test_size),
         tuple(sorted(int(k) for k in at)),
-        _significant(dyads, float(significant), truth),
+        significant_links(dyads, float(significant), truth),
         tune,
         int(tuning_splits),
         links,
@@ -184,7 +182,11 @@ def _outcome(
             began = time.process_time()
             scores = _configured(method.model, found.setting, split.train).fit(split.train).predict(*split.new)
             seconds = time.process_time() - began
-            values = _links(scores, dyads, split, plan, seed) if plan.links else _grades(scores, split)
+            values = (
+                link_measures(scores, split, dyads, plan.at, plan.significant, seed)
+                if plan.links
+                else grade_measures(scores, split)
+            )
         except Exception as error:
             return Outcome(name, partition, {}, failure=f"{type(error).__name__}: {error}")
     messages = tuple(sorted({f"{w.category.__name__}: {w.message}" for w in raised}))
@@ -224,47 +226,6 @@ def _configured(model: Recommender, setting: Setting, dyads: Dyads) -> Recommend
     return model.set_params(**setting)
 
 
-def _links(scores: Array, dyads: Dyads, split: Split, plan: _Plan, seed: int) -> dict[str, float]:
-    """How well held-out links are ranked."""
-    gains = dense(split.test.Y)
-    marks = {"recall": gains > 0}
-    if plan.significant is not None:
-        rows = _places(dyads.row_ids, split.test.row_ids)
-        columns = _places(dyads.column_ids, split.test.column_ids)
-        marks["significant recall"] = marks["recall"] & plan.significant[rows][:, columns].toarray()
-    if (known := split.known) is not None:
-        scores = np.where(known, -np.inf, scores)
-    if split.ranked_by_column:
-        scores, gains = scores.T, gains.T
-        marks = {name: positive.T for name, positive in marks.items()}
-    values = {}
-    for name, positive in marks.items():
-        rows = positive.any(axis=1)
-        for k in _within(plan.at, scores.shape[1]):
-            found = expected_recall(scores[rows], positive[rows], k)
-            values[f"{name}@{k}"] = float(found.mean()) if rows.any() else np.nan
-    # The other measures rank equal scores in their order, which must not be that of the data.
-    order = np.random.RandomState(seed).permutation(scores.shape[1])
-    scores, gains = scores[:, order], gains[:, order]
-    return {**values, "nDCG": ndcg_at_k(scores, gains), "average precision": average_precision(scores, gains)}
-
-
-def _grades(scores: Array, split: Split) -> dict[str, float]:
-    """How well held-out scores are predicted."""
-    truth, observed = dense(split.test.Y), split.test.observed
-    mask = np.ones(truth.shape, dtype=bool) if observed is None else observed.toarray()
-    return {"RMSE": rmse(scores[mask], truth[mask]), "concordance": concordance_index(scores[mask], truth[mask])}
-
-
-def _places(ids: Array, some: Array) -> Array:
-    where = {name: i for i, name in enumerate(ids.tolist())}
-    return np.array([where[name] for name in some.tolist()])
-
-
-def _within(at: Sequence[int], count: int) -> list[int]:
-    return [k for k in at if k < count] or [max(1, count // 10)]
-
-
 # ---------------------------------------------------------------- all of them
 
 
@@ -287,27 +248,6 @@ def _methods(dyads: Dyads, given: Any, by: By) -> dict[str, Method]:
             + (f", but that of {wrong[0]!r} is {given[wrong[0]]!r}." if wrong else ", but it is empty.")
         )
     return {str(name): value if isinstance(value, Method) else Method(value) for name, value in given.items()}
-
-
-def _significant(dyads: Dyads, threshold: float, truth: Any) -> Array | None:
-    """Which links are significant, as a CSR array of booleans; None if all are, or if there are no links."""
-    if not is_zero_filled(dyads.Y, dyads.is_complete):
-        if truth is not None:
-            raise ValueError("truth= marks significant links, but these dyads hold grades: leave it out.")
-        return None
-    links = sparse.csr_array(dyads.Y)
-    if truth is None:
-        found = links > threshold
-    else:
-        if np.shape(truth) != dyads.shape:
-            raise ValueError(f"truth has shape {np.shape(truth)}, but there are {dyads.shape} entities.")
-        found = (sparse.csr_array(truth) > 0).multiply(links > 0)
-    found = sparse.csr_array(found)
-    if found.nnz == 0:
-        what = f"above significant={threshold:g}" if truth is None else "where truth is positive"
-        warnings.warn(f"No link is {what}, so that there are no significant ones.", UserWarning, stacklevel=3)
-        return None
-    return None if found.nnz == (links > 0).nnz else found
 
 
 def _tuning_in_words(tune: Tune | None) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from jointdr.arrays import Array
 from jointdr.evaluation_result import Evaluation
 
+COLOURS = [*(f"C{i}" for i in range(10)), "black", "navy", "darkgreen"]
 MARKERS = "os^vDP*X<>hdp"
 
 
@@ -37,7 +38,7 @@ def _curves(evaluation: Evaluation, ax: Any) -> None:
     ks = np.array([int(name.partition("@")[2]) for name in measures])
     for i, name in _best_first(evaluation):
         mean, error = _means(evaluation, name, measures)
-        line = {"color": f"C{i % 10}", "marker": MARKERS[i % len(MARKERS)], "linestyle": "-" if i < 10 else "--"}
+        line = {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
         ax.errorbar(ks, mean, error, label=name, markersize=4, linewidth=1.4, capsize=2, **line)
     ax.set_xlabel("retrieved, k")
     ax.set_ylabel("recall at k")
@@ -55,7 +56,13 @@ def _bars(evaluation: Evaluation, ax: Any) -> None:
     means = [_means(evaluation, name, [measure]) for _, name in order]
     places = np.arange(len(order))[::-1]
     lengths = [float(mean[0]) for mean, _ in means]
-    ax.barh(places, lengths, xerr=[float(e[0]) for _, e in means], color=[f"C{i % 10}" for i, _ in order], capsize=3)
+    ax.barh(
+        places,
+        lengths,
+        xerr=[float(e[0]) for _, e in means],
+        color=[COLOURS[i % len(COLOURS)] for i, _ in order],
+        capsize=3,
+    )
     ax.set_yticks(places, [name for _, name in order])
     for place, length, (_, error) in zip(places, lengths, means, strict=True):
         ax.annotate(f" {length:.3f}", (length + float(error[0]), place), va="center", fontsize=8)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from jointdr.arrays import Array, is_sparse
 from jointdr.association import AssociationModel
 from jointdr.base import ViewsTransformer
@@ -113,7 +115,7 @@ def reduced(dyads: Dyads) -> Dyads:
 
 
 def _reduced(X: Array) -> Array:
-    k = max(1, min(REDUCED, X.shape[0] // 2))
+    k = _width(X.shape[0])
     return X if X.shape[1] <= k else lsa_features(X, k)
 
 
@@ -131,6 +133,7 @@ def _ranks(dyads: Dyads) -> list[int]:
 
 
 def _width(m: int) -> int:
+    """The most features that m entities are described by after a reduction."""
     return max(1, min(REDUCED, m // 2))
 
 
@@ -152,7 +155,11 @@ def _kernel_regression(embedding: Callable[[int], ViewsTransformer], scales: lis
 def _tuned_jdr(dyads: Dyads) -> Method:
     wide = any(is_sparse(X) and X.shape[1] > WIDE for X in (dyads.A, dyads.B))
     model = AssociationModel(random_state=0)
-    return Method(model, recipe(model, reduced(dyads) if wide else dyads), reduced=wide)
+    if wide:  # the recipe asks for sizes only
+        sizes = zip(dyads.shape, dyads.n_features, strict=True)
+        tables = [np.zeros((m, min(n, _width(m)))) for m, n in sizes]
+        dyads = dyads._with(dyads.Y, tables, (dyads.row_ids, dyads.column_ids))
+    return Method(model, recipe(model, dyads), reduced=wide)
 
 
 def _imc(dyads: Dyads) -> Method:
