@@ -261,8 +261,8 @@ def test_wide_tables_are_reduced_for_methods_that_need_a_covariance(rng):
     assert reduced(small) is small
     methods = standard_methods(dyads)
     assert all(methods[name].reduced for name in ("JDR + KR", "JDR", "PCA + KR", "IMC", "bilinear ridge"))
-    assert not any(methods[name].reduced for name in ("no reduction", "no reduction, cosine", "columns ignored"))
-    result = evaluate(dyads, ["JDR + KR", "no reduction, cosine"], n_partitions=1, at=[5])
+    assert not any(methods[name].reduced for name in ("no reduction", "no reduction (cosine)", "columns ignored"))
+    result = evaluate(dyads, ["JDR + KR", "no reduction (cosine)"], n_partitions=1, at=[5])
     assert result.failures == {}
 
 

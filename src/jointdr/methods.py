@@ -191,7 +191,7 @@ _METHODS: dict[str, Callable[[Dyads], Method]] = {
     "sOLS + KR": _kernel_regression(SOLS, [0.5, None]),
     "IMC": _imc,
     "no reduction": _features({"column_bandwidth": BANDWIDTHS, "row_bandwidth": BANDWIDTHS}),
-    "no reduction, cosine": _features(
+    "no reduction (cosine)": _features(
         {"kernel": ["cosine"], "borrow": [0.5], "column_bandwidth": [ANGLES[2]], "row_bandwidth": ANGLES},
         {"column_bandwidth": [0.0, *ANGLES], "borrow": [0.1, 0.25, 0.5, 0.75, 0.9, 1.0]},
         {"row_bandwidth": [0.0, *ANGLES]},
