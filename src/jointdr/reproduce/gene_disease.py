@@ -17,6 +17,7 @@ from jointdr import IMC, JDR, PCA, PHD, SOLS, AssociationModel, Dyads
 from jointdr.arrays import Array
 from jointdr.evaluation import evaluate
 from jointdr.methods import BANDWIDTHS, Method, standard_methods
+from jointdr.reproduce import joint_kernel
 from jointdr.reproduce.claims import Claim
 from jointdr.reproduce.gene_disease_data import GeneDiseaseData, load
 from jointdr.reproduce.joint_kernel import JointKernelRegression
@@ -156,7 +157,9 @@ def _prefixes(source: GeneDiseaseData) -> tuple[str, ...]:
 
 
 def _described(method: Method) -> dict[str, str]:
-    return {"model": repr(method.model), "grid": repr(method.grid)}
+    tried = joint_kernel.BANDWIDTHS, joint_kernel.SCALES  # by a model that tunes itself
+    joint = isinstance(method.model, JointKernelRegression)
+    return {"model": repr(method.model), "grid": repr(tried if joint else method.grid)}
 
 
 def _recalls(dyads: Dyads, truth: Array | None, methods: Mapping[str, Method], marked: bool, seed: int) -> Array:

@@ -34,7 +34,7 @@ from jointdr.weights import spread, squared_distances
 LIMIT = 600.0
 """Exponents may differ by so much within a row, so that what is lost to underflow is less than exp(−100) of the sum."""
 
-BANDWIDTHS = (0.025, 0.035, 0.05, 0.07, 0.1, 0.2)
+BANDWIDTHS = (0.03, 0.04, 0.055, 0.075, 0.1, 0.2)
 SCALES = (0.5, None)
 """What ``"auto"`` tries: all of both."""
 
