@@ -10,7 +10,9 @@ from jointdr.reproduce import FIGURES, reproduce
 
 def main(arguments: list[str] | None = None) -> int:
     """Read the arguments, reproduce, print the verdicts; 0 if none contradicts the paper."""
-    parser = argparse.ArgumentParser(prog="python -m jointdr.reproduce", description="Reproduce the paper's figures and tables.")
+    parser = argparse.ArgumentParser(
+        prog="python -m jointdr.reproduce", description="Reproduce the paper's figures and tables."
+    )
     parser.add_argument("names", nargs="*", default=["all"], metavar="name", help=f"{', '.join(FIGURES)} or all")
     parser.add_argument("--out", default="reproduced", help="folder for results and cache (default: %(default)s)")
     parser.add_argument("--repetitions", type=int, help="how many; as many as in the paper by default")

@@ -67,14 +67,13 @@ def _batches(study: Study, missing: Sequence[int]) -> Iterator[Batch]:
 
 def _finished(batches: Sequence[Batch], jobs: int) -> Iterator[tuple[int, list[Array], float]]:
     """The results of all batches, with their number and the seconds they took, in the order in which they end."""
-    pooled = [(k, batch) for k, batch in enumerate(batches) if not batch.study.alone]
+    pooled = [k for k, batch in enumerate(batches) if not batch.study.alone]
     if jobs == 1 or len(pooled) < 2:
         pooled = []
-    else:
+    if pooled:
         pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-        yield from pool(joblib.delayed(_work)(k, batch) for k, batch in pooled)
-    done = {k for k, _ in pooled}
-    yield from (_work(k, batch) for k, batch in enumerate(batches) if k not in done)
+        yield from pool(joblib.delayed(_work)(k, batches[k]) for k in pooled)
+    yield from (_work(k, batches[k]) for k in sorted(set(range(len(batches))) - set(pooled)))
 
 
 def _work(k: int, batch: Batch) -> tuple[int, list[Array], float]:
