@@ -113,8 +113,8 @@ def _series(source: GeneDiseaseData) -> tuple[Series, ...]:
     study = _study(JOINT, source, source.reduced, {f"r = {shown}": joint})
     found.append(Series(JOINT, study, COLOURS[JOINT], {shown: f"r = {shown}"}, shown))
     for name, label in BASELINES.items():
-        method = standard_methods(source.dyads, [name])[name]
-        study = _study(label, source, source.reduced if method.reduced else source.dyads, {"tuned": method})
+        table = source.reduced if name == "JDR" else source.dyads
+        study = _study(label, source, table, {"tuned": standard_methods(table, [name])[name]})
         found.append(Series(label, study, COLOURS[label], {None: "tuned"}, None))
     return tuple(found)
 
