@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from jointdr import PHD, Dyads
+from jointdr.datasets import GeneDiseases
 from jointdr.evaluation import evaluate
 from jointdr.methods import Method
 from jointdr.reproduce import FIGURES, cost, gene_disease, gene_disease_data, joint_kernel, reproduce
@@ -244,6 +245,20 @@ def test_files_in_their_original_formats(tmp_path, small, rng):
     gene_disease_data._loaded.cache_clear()
     with pytest.raises(FileNotFoundError, match=r"neither gda_.*npz nor.*OMIM to UMLS \(omim_to_umls\*\)"):
         gene_disease_data.load(tmp_path)
+
+
+def test_without_a_folder_genes_keep_their_diseases(rng, small, monkeypatch):
+    gene = rng.integers(0, 12, 40)
+    Y = sparse.csr_array((np.ones(40), (np.arange(40), gene)), shape=(40, 12))
+    every = Dyads(Y, rng.standard_normal((40, 3)), rng.standard_normal((12, 3)))
+    monkeypatch.setattr(gene_disease_data, "load_hpo", lambda: GeneDiseases(every, {}))
+    monkeypatch.setattr(gene_disease_data, "DISEASES", 20)
+    source = gene_disease_data.load(None)
+    assert source.dyads.shape[0] == source.dyads.Y.nnz == 20
+    kept = np.bincount(source.dyads.column_ids.astype(int)[source.dyads.Y.indices], minlength=12)
+    incomplete = (kept > 0) & (kept < np.bincount(gene, minlength=12))
+    assert incomplete.sum() <= 1  # the last one drawn
+    assert not source.significant
 
 
 def test_significant_needs_something_that_is(folder, small, tmp_path, monkeypatch):
