@@ -165,12 +165,14 @@ def test_recalls(folder, small, tmp_path):
     recall = {(row["method"], row["r"], row["k"]): float(row["recall"]) for row in rows}
     assert recall["JDR + KR", "4", "20"] > recall["popularity", "", "20"] + 0.1
 
-    (ours,) = (c for c in result.claims if (c.figure, c.statement) == ("gene-disease", "JDR + KR, r = 4, − popularity"))
+    (ours,) = (
+        c for c in result.claims if (c.figure, c.statement) == ("gene-disease", "JDR + KR, r = 4, over popularity")
+    )
     difference = recall["JDR + KR", "4", "100"] - recall["popularity", "", "100"]
     assert ours.mean == pytest.approx(difference, abs=1e-4)
     assert ours.answer is None
     assert result.ok
-    assert "| gene-disease | JDR + KR − IMC, r = 2 " in str(result)
+    assert "| gene-disease | JDR + KR over IMC, r = 2 " in str(result)
 
 
 def test_recalls_are_those_of_an_evaluation(folder, small):
@@ -199,7 +201,7 @@ def test_all_methods_see_the_same_partitions_and_changed_data_is_measured_anew(f
 
 def test_claims():
     def claim(differences, least=0.0, paper="better"):
-        return Claim("figure", "this − that", paper, np.array(differences), least)
+        return Claim("figure", "this over that", paper, np.array(differences), least)
 
     assert claim([0.1, 0.12, 0.11]).answer == "ok"
     assert claim([-0.1, -0.12, -0.11]).answer == "no"

@@ -18,7 +18,7 @@ class Claim:
     ----------
     figure : str
     statement : str
-        What is subtracted from what.
+        "This over that" is the recall of this minus that of that.
     paper : str
         What the paper says of it; empty if it says nothing, and there is nothing to judge.
     differences : (partitions,) array

@@ -192,23 +192,25 @@ def _claims(figure: str, prefix: str, series: tuple[Series, ...], values: Values
 
     for r in jdr.curves:
         said = "significantly better" if r is not None and r >= 40 else "better"
-        yield Claim(figure, f"{OURS} − IMC, r = {r}", said, last(recall(jdr, r) - recall(imc, r)))
+        yield Claim(figure, f"{OURS} over IMC, r = {r}", said, last(recall(jdr, r) - recall(imc, r)))
     along = recall(jdr, shown) - recall(imc, shown)
     worst = int(np.nanargmin(along.mean(axis=0)))
-    statement = f"{OURS} − IMC, r = {shown}, at the worst k ({K[worst]})"
+    statement = f"{OURS} over IMC, r = {shown}, at the worst k ({K[worst]})"
     yield Claim(figure, statement, "consistently higher at different k", along[:, worst])
     if prefix:
         pair = [last(recall(jdr, shown, p) - recall(imc, shown, p)) for p in (prefix, "")]
-        yield Claim(figure, f"{OURS} − IMC, r = {shown}, minus that of all links", "more pronounced", pair[0] - pair[1])
+        yield Claim(
+            figure, f"{OURS} over IMC, r = {shown}, minus that of all links", "more pronounced", pair[0] - pair[1]
+        )
     for s in series:
         if s.shown is not None and s not in (jdr, imc):
             difference = last(recall(jdr, shown) - recall(s, shown))
-            yield Claim(figure, f"{OURS} − {s.label}, r = {shown}", "JDR is crucial", difference)
+            yield Claim(figure, f"{OURS} over {s.label}, r = {shown}", "JDR is crucial", difference)
     for s in series:
         if s.shown is not None and s not in (jdr, imc):
             said, difference = "comparable to or worse than IMC", last(recall(imc, shown) - recall(s, shown))
-            yield Claim(figure, f"IMC − {s.label}, r = {shown}", said, difference, -COMPARABLE)
+            yield Claim(figure, f"IMC over {s.label}, r = {shown}", said, difference, -COMPARABLE)
     for s in series:
         if s.shown is None:
             difference = last(recall(jdr, shown) - recall(s, None))
-            yield Claim(figure, f"{OURS}, r = {shown}, − {s.label}", "", difference)
+            yield Claim(figure, f"{OURS}, r = {shown}, over {s.label}", "", difference)

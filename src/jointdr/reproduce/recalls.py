@@ -14,7 +14,6 @@ from jointdr.reproduce.claims import Claim
 from jointdr.reproduce.outputs import write_rows
 from jointdr.reproduce.plots import canvas_of, save
 from jointdr.reproduce.study import Study
-from jointdr.reproduce.summary import reach
 
 Values = Mapping[str, Array]
 """What was measured, by the name of the study: (repetitions, curves, x)."""
@@ -120,11 +119,10 @@ def draw_recalls(figure: RecallFigure, values: Values, paths: list[Path]) -> Non
 def _draw_curves(ax: Any, figure: RecallFigure, values: Values) -> None:
     for s in figure.series:
         v = s.values(values, figure.prefix, s.shown)
-        bars = np.nan_to_num(reach(len(v)) * np.array([_deviation(x) for x in v.T]) / np.sqrt(len(v)))
         style: dict[str, Any] = {"linestyle": "-", "marker": "o", "linewidth": 1.6}
         if s.shown is None:
             style = {"linestyle": ":", "marker": "", "linewidth": 1.8}
-        ax.errorbar(s.study.x, v.mean(axis=0), bars, color=s.colour, label=s.label, markersize=4, capsize=2, **style)
+        ax.plot(s.study.x, v.mean(axis=0), color=s.colour, label=s.label, markersize=4, **style)
     shown = next(s.shown for s in figure.series if s.shown is not None)
     ax.set_title(f"r = {shown}", fontsize=9)
     ax.set(xlabel="retrieved genes, k", ylabel=f"{figure.quantity} at k", xticks=figure.series[0].study.x)
