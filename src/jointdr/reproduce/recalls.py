@@ -109,9 +109,8 @@ def draw_recalls(figure: RecallFigure, values: Values, paths: list[Path]) -> Non
     canvas.suptitle(figure.title, fontsize=10)
     count = max(len(values[study.name]) for study in figure.studies)
     handles, labels = left.get_legend_handles_labels()
-    note = (
-        f"{count} partitions; curves: 95 % intervals of the mean, bars: standard deviations; dotted: not in the paper"
-    )
+    means = f"means of {count} partitions, with standard deviations on the right" if count > 1 else "one partition"
+    note = f"{means}; dotted: not in the paper"
     canvas.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False, title=note, fontsize=9)
     save(canvas, figure.name, paths)
 
@@ -150,6 +149,7 @@ def _draw_bars(ax: Any, figure: RecallFigure, values: Values) -> None:
     ax.set_title(f"k = {k:g}", fontsize=9)
     ax.set(xlabel="directions, r", ylabel=f"{figure.quantity} at {k:g}")
     ax.set_xticks(np.arange(len(ranks)), [str(r) for r in ranks])
+    ax.margins(y=0.08)
     ax.grid(alpha=0.3, axis="y")
 
 
