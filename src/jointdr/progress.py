@@ -1,15 +1,24 @@
-"""A progress bar for long work, on standard error."""
+"""How far long work is, and how long it will still take: on standard error."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from importlib.util import find_spec
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
+
+Report = Callable[[str, float, float], None]
+"""Called with what is being done, the share that is done, and the seconds that are left."""
+
+SILENCE = 10.0
+"""Seconds between two lines of plain text."""
 
 
 class Progress:
-    """Counts steps: a bar with the time left in a terminal (if rich is installed), otherwise now and then a line.
+    """Counts steps, and reports the time left as if all took the same.
 
     Parameters
     ----------
@@ -17,40 +26,74 @@ class Progress:
         The number of steps.
     label : str
     shown : bool, optional
-        By default only in a terminal.
+        As `reporter` has it; by default only in a terminal.
     """
 
     def __init__(self, total: int, label: str, shown: bool | None = None) -> None:
         self.total, self.label, self.done = max(total, 1), label, 0
-        self.shown = sys.stderr.isatty() if shown is None else shown
-        self._bar: Any = None
-        self._task: Any = None
-        self._started = self._last = time.monotonic()
+        self._started = time.monotonic()
+        self._reporter: AbstractContextManager[Report] = reporter(sys.stderr.isatty() if shown is None else shown)
 
     def __enter__(self) -> Self:
-        if self.shown and sys.stderr.isatty():
-            try:
-                from rich.console import Console
-                from rich.progress import Progress as Bar
-            except ImportError:
-                return self
-            self._bar = Bar(console=Console(stderr=True), transient=True)
-            self._bar.start()
-            self._task = self._bar.add_task(self.label, total=self.total)
+        self._report = self._reporter.__enter__()
         return self
 
     def step(self, count: int = 1) -> None:
         """So many steps are done."""
         self.done += count
-        if self._bar is not None:
-            self._bar.advance(self._task, count)
-        elif self.shown and time.monotonic() - self._last > 5:
-            self._last = time.monotonic()
-            left = (self._last - self._started) * (self.total - self.done) / self.done
-            print(f"{self.label}: {self.done} of {self.total}, about {left:.0f} s left", file=sys.stderr, flush=True)
+        left = (time.monotonic() - self._started) * (self.total - self.done) / max(self.done, 1)
+        self._report(f"{self.label}: {self.done} of {self.total}", self.done / self.total, left)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._reporter.__exit__(kind, error, trace)
+
+
+@contextmanager
+def reporter(progress: bool | Callable[[str], None]) -> Iterator[Report]:
+    """What `progress` stands for: False is silence, a function gets lines of text, True means standard error.
+
+    There it is a bar if it is a terminal and rich is installed, and now and then a line of text otherwise.
+    """
+    if callable(progress):
+        yield _lines(progress, silence=0.0)
+    elif not progress:
+        yield lambda doing, share, left: None
+    elif sys.stderr.isatty() and find_spec("rich"):
+        with _bar() as report:
+            yield report
+    else:
+        yield _lines(lambda line: print(line, file=sys.stderr, flush=True), SILENCE)
+
+
+def duration(seconds: float) -> str:
+    """A time for people: 40 s, 12 min, 2 h 05 min."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def _lines(write: Callable[[str], None], silence: float) -> Report:
+    last = -float("inf")
+
+    def report(doing: str, share: float, left: float) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if share >= 1 or now - last >= silence:
+            last = now
+            write(f"{share:4.0%}  {duration(left):>10} left  {doing}")
+
+    return report
+
+
+@contextmanager
+def _bar() -> Iterator[Report]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns = (BarColumn(), TextColumn("{task.percentage:3.0f} %  {task.fields[left]} left  {task.description}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=1.0, left="?")
+        yield lambda doing, share, left: bar.update(task, completed=share, description=doing, left=duration(left))

@@ -2,7 +2,7 @@
 
 >>> from jointdr.reproduce import FIGURES
 >>> sorted(FIGURES)
-['figure1', 'phd', 'violations']
+['cost', 'figure1', 'gene-disease', 'phd', 'significant', 'violations']
 
 `reproduce` measures, draws and judges them; ``python -m jointdr.reproduce`` does the same from a shell.
 """
@@ -10,27 +10,37 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jointdr.reproduce import figure1, phd, plots, violations
+from jointdr.arrays import Array
+from jointdr.progress import reporter
+from jointdr.reproduce import cost, figure1, gene_disease, phd, plots, violations
 from jointdr.reproduce.cache import Cache
-from jointdr.reproduce.outputs import verdict_table, write_numbers, write_verdicts
-from jointdr.reproduce.progress import reporter
+from jointdr.reproduce.claims import Claim
+from jointdr.reproduce.cost import CostTable, write_costs
+from jointdr.reproduce.gene_disease import NothingToShow
+from jointdr.reproduce.outputs import verdict_tables, write_numbers, write_verdicts
+from jointdr.reproduce.recalls import RecallFigure, draw_recalls, write_recalls
 from jointdr.reproduce.schedule import measured
 from jointdr.reproduce.study import Figure
 from jointdr.reproduce.summary import Curve, Verdict, verdict
 
 __all__ = ["FIGURES", "Reproduction", "reproduce"]
 
-FIGURES: dict[str, Callable[[Any], Figure]] = {
+Exhibit = Figure | RecallFigure | CostTable
+FIGURES: dict[str, Callable[[Any], Exhibit]] = {
     "figure1": figure1.figure,
     "violations": violations.figure,
     "phd": phd.figure,
+    "gene-disease": gene_disease.figure,
+    "significant": gene_disease.significant,
+    "cost": cost.table,
 }
-"""What can be reproduced: each function takes the folder with data (or None) and returns a `Figure`."""
+"""What can be reproduced: each function takes the folder with data (or None) and returns what is to be measured."""
 
 
 @dataclass(frozen=True)
@@ -43,17 +53,26 @@ class Reproduction:
         One for each line that the paper has values for.
     files : tuple of Path
         Pictures and tables.
+    claims : tuple of Claim
+        What the paper says of the order of methods on its data, on ours.
+    texts : tuple of str
+        Tables without verdicts.
     """
 
     verdicts: tuple[Verdict, ...]
     files: tuple[Path, ...]
+    claims: tuple[Claim, ...] = ()
+    texts: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return verdict_table(self.verdicts)
+        return "\n\n".join([*verdict_tables(self.verdicts, self.claims), *self.texts])
 
     @property
     def ok(self) -> bool:
-        """Whether nothing contradicts the paper's values: what few repetitions leave unclear does not."""
+        """Whether nothing contradicts the paper's values: what few repetitions leave unclear does not.
+
+        Claims do not count: they are about other data than the paper's.
+        """
         return all(v.answer != "no" for v in self.verdicts)
 
 
@@ -80,11 +99,12 @@ def reproduce(
     repetitions : int, optional
         How many; by default as many as the paper made.
     fast : bool
-        A tenth of the repetitions.
+        A tenth of the repetitions; 3 of the 20 partitions of data.
     jobs : int
         Processes, each with one thread of linear algebra. The numbers are the same for any number of them.
     data : path, optional
-        The folder with data, for figures that are about data.
+        The folder with data, for figures that are about data, see `jointdr.reproduce.gene_disease_data.load`. Without
+        it they use data that ``pip install "jointdr[demo]"`` brings.
     progress : bool or callable
         Whether to say on standard error how far it is and how long it will take; a function gets the lines instead.
 
@@ -92,29 +112,55 @@ def reproduce(
     -------
     Reproduction
     """
-    figures = [FIGURES[name](data) for name in _checked_names(names)]
+    chosen = _checked_names(names)
     if jobs < 1 or (repetitions is not None and repetitions < 1):
         raise ValueError(f"jobs={jobs} and repetitions={repetitions} must be at least 1.")
     plots.require_matplotlib()
+    exhibits = _exhibits(chosen, data, "all" in ([names] if isinstance(names, str) else names))
     folder = Path(out)
-    studies = list({study.name: study for figure in figures for study in figure.studies}.values())
+    studies = list({study.name: study for exhibit in exhibits for study in exhibit.studies}.values())
     with reporter(progress) as report:
         wanted = [study.wanted(repetitions, fast) for study in studies]
         values = measured(studies, wanted, Cache(folder / "cache"), jobs, report)
+    parts = [_published(exhibit, values, folder) for exhibit in exhibits]
+    verdicts = tuple(v for part in parts for v in part.verdicts)
+    claims = tuple(claim for part in parts for claim in part.claims)
+    files = [path for part in parts for path in part.files] + write_verdicts(verdicts, claims, folder)
+    return Reproduction(verdicts, tuple(files), claims, tuple(text for part in parts for text in part.texts))
+
+
+def _exhibits(names: list[str], data: Any, everything: bool) -> list[Exhibit]:
+    """What the names stand for; of everything, what the data does not have is left out."""
+    found = []
+    for name in names:
+        try:
+            found.append(FIGURES[name](data))
+        except NothingToShow as reason:
+            if not everything:
+                raise
+            warnings.warn(f"Left out: {reason}", UserWarning, stacklevel=3)
+    return found
+
+
+def _published(exhibit: Exhibit, values: dict[str, Array], folder: Path) -> Reproduction:
+    """Write what belongs to one name."""
+    if isinstance(exhibit, CostTable):
+        text, written = write_costs(exhibit, values, folder)
+        return Reproduction((), tuple(written), texts=(text,))
+    pictures = [folder / f"{exhibit.name}.png", folder / f"{exhibit.name}.svg"]
+    numbers = folder / f"{exhibit.name}.csv"
+    if isinstance(exhibit, RecallFigure):
+        draw_recalls(exhibit, values, pictures)
+        write_recalls(exhibit, values, numbers)
+        return Reproduction((), (*pictures, numbers), tuple(exhibit.claims(values)))
     curves = {
         (study.name, curve): Curve.of(study.x, values[study.name][:, k])
-        for study in studies
+        for study in exhibit.studies
         for k, curve in enumerate(study.curves)
     }
-    files: list[Path] = []
-    for figure in figures:
-        pictures = [folder / f"{figure.name}.png", folder / f"{figure.name}.svg"]
-        plots.draw(figure, curves, pictures)
-        write_numbers(figure, curves, folder / f"{figure.name}.csv")
-        files += [*pictures, folder / f"{figure.name}.csv"]
-    verdicts = tuple(v for figure in figures for v in _verdicts(figure, curves))
-    write_verdicts(verdicts, folder)
-    return Reproduction(verdicts, (*files, folder / "verdicts.md", folder / "verdicts.csv"))
+    plots.draw(exhibit, curves, pictures)
+    write_numbers(exhibit, curves, numbers)
+    return Reproduction(tuple(_verdicts(exhibit, curves)), (*pictures, numbers))
 
 
 def _checked_names(names: str | Iterable[str]) -> list[str]:

@@ -10,13 +10,15 @@ from jointdr.reproduce import FIGURES, reproduce
 
 def main(arguments: list[str] | None = None) -> int:
     """Read the arguments, reproduce, print the verdicts; 0 if none contradicts the paper."""
-    parser = argparse.ArgumentParser(prog="python -m jointdr.reproduce", description="Reproduce the paper's figures.")
+    parser = argparse.ArgumentParser(
+        prog="python -m jointdr.reproduce", description="Reproduce the paper's figures and tables."
+    )
     parser.add_argument("names", nargs="*", default=["all"], metavar="name", help=f"{', '.join(FIGURES)} or all")
     parser.add_argument("--out", default="reproduced", help="folder for results and cache (default: %(default)s)")
     parser.add_argument("--repetitions", type=int, help="how many; as many as in the paper by default")
-    parser.add_argument("--fast", action="store_true", help="a tenth of the repetitions")
+    parser.add_argument("--fast", action="store_true", help="a tenth of the repetitions, 3 partitions of data")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
-    parser.add_argument("--data", help="folder with data, for figures that are about data")
+    parser.add_argument("--data", help="folder with gene-disease data; by default that of jointdr[demo]")
     given = parser.parse_args(arguments)
     if unknown := [name for name in given.names if name not in (*FIGURES, "all")]:
         parser.error(f"unknown: {', '.join(unknown)}; choose from {', '.join(FIGURES)} or all.")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.reproduce.cache import write
+from jointdr.reproduce.claims import Claim
 from jointdr.reproduce.study import Figure
 from jointdr.reproduce.summary import Curve, Verdict
 
@@ -39,7 +40,7 @@ def write_numbers(figure: Figure, curves: Curves, path: Path) -> None:
                         "paper_log_mean": paper,
                     }
                 )
-    write(path, _csv(rows))
+    write_rows(rows, path)
 
 
 VERDICT_COLUMNS = (
@@ -81,25 +82,36 @@ def _row(v: Verdict) -> dict[str, str]:
     }
 
 
-def write_verdicts(verdicts: Sequence[Verdict], folder: Path) -> None:
-    """Write verdicts.csv and verdicts.md, in which rows of figures that were not made this time stay."""
-    path = folder / "verdicts.csv"
-    figures = {v.figure for v in verdicts}
-    earlier: list[dict[str, str]] = []
-    if path.exists():
-        with path.open(encoding="utf-8", newline="") as file:
-            earlier = [row for row in csv.DictReader(file) if row["figure"] not in figures]
-    rows = earlier + [_row(v) for v in verdicts]
-    write(path, _csv(rows, VERDICT_COLUMNS))
-    write(folder / "verdicts.md", _markdown(rows) + "\n")
+CLAIM_COLUMNS = ("figure", "statement", "paper", "ours", "monte_carlo_error", "at_least", "partitions", "verdict")
 
 
-def verdict_table(verdicts: Iterable[Verdict]) -> str:
-    """The verdicts as a Markdown table."""
-    return _markdown([_row(v) for v in verdicts])
+def write_verdicts(verdicts: Sequence[Verdict], claims: Sequence[Claim], folder: Path) -> list[Path]:
+    """Write verdicts.csv, claims.csv and both as verdicts.md; what figures had that were not made this time stays."""
+    made = {v.figure for v in verdicts} | {claim.figure for claim in claims}
+    texts, files = [], []
+    for name, rows, columns, shown in (
+        ("verdicts.csv", [_row(v) for v in verdicts], VERDICT_COLUMNS, _value_table),
+        ("claims.csv", [claim.row for claim in claims], CLAIM_COLUMNS, _claim_table),
+    ):
+        path = folder / name
+        every = [row for row in _read(path) if row["figure"] not in made] + rows
+        if every:
+            write_rows(every, path, columns)
+            texts.append(shown(every))
+        if rows:
+            files.append(path)
+    if texts:
+        write(folder / "verdicts.md", "\n\n".join(texts) + "\n")
+    return [folder / "verdicts.md", *files] if files else []
 
 
-def _markdown(rows: Iterable[Mapping[str, str]]) -> str:
+def verdict_tables(verdicts: Sequence[Verdict], claims: Sequence[Claim]) -> list[str]:
+    """The verdicts on values and on claims as Markdown tables, as far as there are any."""
+    values = [_value_table([_row(v) for v in verdicts])] if verdicts else []
+    return values + ([_claim_table([claim.row for claim in claims])] if claims else [])
+
+
+def _value_table(rows: Iterable[Mapping[str, str]]) -> str:
     head = ("panel", "line", "slope", "paper's", "at x =", "ours", "paper's", "difference", "tolerance", "verdict")
     body = [
         (
@@ -116,14 +128,44 @@ def _markdown(rows: Iterable[Mapping[str, str]]) -> str:
         )
         for row in rows
     ]
+    return markdown(head, body)
+
+
+def _claim_table(rows: Iterable[Mapping[str, str]]) -> str:
+    head = ("figure", "difference in recall", "the paper says", "ours", "at least", "verdict")
+    body = [
+        (
+            row["figure"],
+            row["statement"],
+            row["paper"] or "(not tried)",
+            f"{row['ours']} ± {row['monte_carlo_error']}",
+            row["at_least"],
+            row["verdict"],
+        )
+        for row in rows
+    ]
+    return markdown(head, body)
+
+
+def markdown(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
+    """A table with columns of equal width."""
+    body = list(body)
     widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
     lines = [head, tuple("-" * w for w in widths), *body]
     return "\n".join(f"| {' | '.join(t.ljust(w) for t, w in zip(line, widths, strict=True))} |" for line in lines)
 
 
-def _csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
+def write_rows(rows: Sequence[Mapping[str, Any]], path: Path, columns: Sequence[str] | None = None) -> None:
+    """Write rows as CSV, by default with the columns of the first."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns or list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    return text.getvalue()
+    write(path, text.getvalue())
+
+
+def _read(path: Path) -> list[dict[str, str]]:
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))

@@ -22,13 +22,8 @@ def require_matplotlib() -> None:
 
 def draw(figure: Figure, curves: Curves, paths: list[Path]) -> None:
     """Draw a figure into files, in the formats that their names end with."""
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Canvas
-
     rows = -(-len(figure.panels) // figure.columns)
-    canvas = Canvas(figsize=(3.1 * figure.columns + 0.4, 2.9 * rows + 1.1), layout="constrained")
-    FigureCanvasAgg(canvas)
+    canvas = canvas_of((3.1 * figure.columns + 0.4, 2.9 * rows + 1.1))
     axes = canvas.subplots(rows, figure.columns, squeeze=False)
     for ax, panel in zip(axes.flat, figure.panels, strict=False):
         _draw_panel(ax, panel, curves, figure.quantity)
@@ -45,8 +40,24 @@ def draw(figure: Figure, curves: Curves, paths: list[Path]) -> None:
         frameon=False,
         title=f"{' or '.join(map(str, made))} repetitions; bars and ± are 95 % intervals",
     )
-    # Without dates and random names inside, the same numbers give the same file.
-    with mpl.rc_context({"svg.hashsalt": figure.name, "svg.fonttype": "none"}):
+    save(canvas, figure.name, paths)
+
+
+def canvas_of(size: tuple[float, float]) -> Any:
+    """An empty figure of so many inches that no window belongs to."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=size, layout="constrained")
+    FigureCanvasAgg(canvas)
+    return canvas
+
+
+def save(canvas: Any, name: str, paths: list[Path]) -> None:
+    """Write a figure into files: without dates and random names inside, the same numbers give the same file."""
+    import matplotlib as mpl
+
+    with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)
             canvas.savefig(path, dpi=130, metadata={"Date": None} if path.suffix == ".svg" else None)

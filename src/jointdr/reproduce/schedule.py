@@ -11,8 +11,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from jointdr.arrays import Array
+from jointdr.progress import Report
 from jointdr.reproduce.cache import Cache
-from jointdr.reproduce.progress import Report
 from jointdr.reproduce.study import Study
 
 BATCH_SECONDS = 10.0
@@ -44,7 +44,8 @@ def measured(
         for study, wanted in zip(studies, repetitions, strict=True)
         for batch in _batches(study, [i for i in range(wanted) if i not in done[study.name]])
     ]
-    batches.sort(key=lambda batch: -batch.seconds / len(batch.repetitions))  # long ones last would leave a core idle
+    # Long ones last would leave a core idle; those that are timed come when all others have ended.
+    batches.sort(key=lambda batch: (batch.study.alone, -batch.seconds / len(batch.repetitions)))
     pace = _Pace(batches, jobs)
     for k, values, seconds in _finished(batches, jobs):
         study, numbers = batches[k]
@@ -66,11 +67,13 @@ def _batches(study: Study, missing: Sequence[int]) -> Iterator[Batch]:
 
 def _finished(batches: Sequence[Batch], jobs: int) -> Iterator[tuple[int, list[Array], float]]:
     """The results of all batches, with their number and the seconds they took, in the order in which they end."""
-    if jobs == 1 or len(batches) < 2:
-        yield from (_work(k, batch) for k, batch in enumerate(batches))
-        return
-    pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-    yield from pool(joblib.delayed(_work)(k, batch) for k, batch in enumerate(batches))
+    pooled = [k for k, batch in enumerate(batches) if not batch.study.alone]
+    if jobs == 1 or len(pooled) < 2:
+        pooled = []
+    if pooled:
+        pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+        yield from pool(joblib.delayed(_work)(k, batches[k]) for k in pooled)
+    yield from (_work(k, batches[k]) for k in sorted(set(range(len(batches))) - set(pooled)))
 
 
 def _work(k: int, batch: Batch) -> tuple[int, list[Array], float]:

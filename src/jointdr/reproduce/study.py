@@ -38,6 +38,11 @@ class Study:
         About how long one repetition takes on one core; for the order of work and the first guess of the time left.
     repetitions, fast_repetitions : int
         How many are made if nothing else is asked for, and with ``fast``.
+    stream : str, optional
+        Studies with the same stream have the same seeds, so that they see the same random partitions; by default each
+        has its own.
+    alone : bool
+        Whether it measures time, and has to run when nothing else does. Then it stays in this process.
     """
 
     name: str
@@ -49,16 +54,20 @@ class Study:
     seconds: float = 1.0
     repetitions: int = 100
     fast_repetitions: int = 10
+    stream: str | None = None
+    alone: bool = False
 
     @property
     def key(self) -> str:
         """A hash of the settings and of the recipe."""
-        parts = [RECIPE, __version__, self.name, self.varies, self.x, self.curves, self.settings]
+        parts: list[Any] = [RECIPE, __version__, self.name, self.varies, self.x, self.curves, self.settings]
+        if self.stream is not None:
+            parts.append(self.stream)
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def seed(self, repetition: int) -> int:
         """The seed of a repetition. It does not depend on which others are made, or where, or when."""
-        entropy = int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:16], "big")
+        entropy = int.from_bytes(hashlib.sha256((self.stream or self.name).encode()).digest()[:16], "big")
         return int(np.random.SeedSequence(entropy, spawn_key=(repetition,)).generate_state(1, np.uint64)[0])
 
     def wanted(self, repetitions: int | None, fast: bool) -> int:
