@@ -26,10 +26,10 @@ from jointdr.weights import Mixture
 ITERATIONS = 500
 """Of conjugate gradients, at most."""
 
-REDUCTION = 1e-16
+REDUCTION = 1e-10
 """They end when the squared gradient, in the preconditioner's norm, has fallen to this fraction."""
 
-ENOUGH = 1e-8
+ENOUGH = 1e-6
 """A warning is given if it has not fallen to this fraction."""
 
 CONSTANT = 0.2

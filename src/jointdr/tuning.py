@@ -185,8 +185,14 @@ def recipe(model: AssociationModel, dyads: Dyads) -> list[dict[str, list[Any]]]:
     else:
         stages = [{**start, "row_bandwidth": [*powers, q[8]]}, columns]
     if not is_zero_filled(dyads.Y, dyads.is_complete):
-        stages.append({"head": ["kernel_ridge"], "alpha": [0.1, 1.0, 10.0], "row_bandwidth": powers})
-        stages.append({"borrow": [0.5, 0.8, 1.0], "column_bandwidth": powers})
+        widths = [(0.35, 0.35), (0.5, 0.35), (0.7, 0.7)]
+        ridge: dict[str, list[Any]] = {"head": ["kernel_ridge"], "kernel": ["gaussian"], "borrow": [1.0]}
+        if model.embedding is None:
+            ridge |= {"bandwidth": widths}
+        else:
+            mixes = [(0.0, 0.0), (0.5, 0.5), (0.75, 1.0), (1.0, 1.0)]
+            ridge |= {"mix": mixes, "bandwidth": [(0.5, 0.5)], "raw_bandwidth": widths}
+        stages += [{**ridge, "alpha": [0.1, 1.0]}, {"alpha": [0.03, 0.1, 0.3, 1.0]}]
     return [{"kernel": [model.kernel]}, *stages]
 
 
