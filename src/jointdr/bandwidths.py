@@ -166,13 +166,25 @@ def expected_recall(scores: Array, positive: Array, k: int) -> Array:
 
     Unlike a recall that ranks them in their order, it does not depend on the order of the columns.
     """
-    k, scores = min(k, scores.shape[1]), rounded(scores)
-    least = np.partition(scores, scores.shape[1] - k, axis=1)[:, [scores.shape[1] - k]]
-    larger, equal = scores > least, scores == least
-    room = (k - np.count_nonzero(larger, axis=1)) / np.maximum(np.count_nonzero(equal, axis=1), 1)
-    found = np.count_nonzero(larger & positive, axis=1) + room * np.count_nonzero(equal & positive, axis=1)
-    count = np.count_nonzero(positive, axis=1)
-    return np.divide(found, count, out=np.full(len(scores), np.nan), where=count > 0)
+    return expected_recalls(scores, positive, [k])[0]
+
+
+def expected_recalls(scores: Array, positive: Array, ks: Sequence[int]) -> Array:
+    """The same at several numbers, (len(ks), rows)."""
+    scores, most = rounded(scores), scores.shape[1]
+    at = [most - min(k, most) for k in ks]
+    least = np.partition(scores, sorted(set(at)), axis=1)[:, at]
+    i, j = np.nonzero(positive)
+    links, count = scores[i, j], np.bincount(i, minlength=len(scores))
+    found = np.empty((len(ks), len(scores)))
+    for t, k in enumerate(ks):
+        threshold = least[:, t]
+        larger = np.count_nonzero(scores > threshold[:, None], axis=1)
+        equal = np.count_nonzero(scores == threshold[:, None], axis=1)
+        above = np.bincount(i, links > threshold[i], minlength=len(scores))
+        tied = np.bincount(i, links == threshold[i], minlength=len(scores))
+        found[t] = above + tied * (min(k, most) - larger) / np.maximum(equal, 1)
+    return np.divide(found, count, out=np.full_like(found, np.nan), where=count > 0)
 
 
 def _recall_gain(scores: Array, truth: Array, observed: Array, k: int) -> tuple[float, float]:

@@ -73,9 +73,11 @@ def top_pairs(
 
 def rounded(S: Array) -> Array:
     """Scores to 12 digits of the largest of their row, so that those which differ by rounding alone are equal."""
-    finite = np.where(np.isfinite(S), S, 0.0)
-    scale = np.maximum(finite.max(axis=1, keepdims=True, initial=0.0), -finite.min(axis=1, keepdims=True, initial=0.0))
-    return np.round(S / np.where(scale > 0, scale, 1.0), 12)
+    scale = np.abs(S).max(axis=1, keepdims=True, initial=0.0)
+    if not np.isfinite(scale).all():
+        scale = np.abs(np.where(np.isfinite(S), S, 0.0)).max(axis=1, keepdims=True, initial=0.0)
+    digits = S * (1e12 / np.where(scale > 1e-290, scale, 1.0))
+    return np.rint(digits, out=digits)
 
 
 def _largest(S: Array, k: int) -> Array:

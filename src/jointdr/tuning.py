@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 from jointdr.arrays import Array
 from jointdr.association import AssociationModel
-from jointdr.bandwidths import expected_recall, is_zero_filled
+from jointdr.bandwidths import expected_recalls, is_zero_filled
 from jointdr.base import ViewsTransformer
 from jointdr.dyads import Dyads
 from jointdr.estimators import JDR
@@ -225,7 +225,7 @@ def judged(scores: Array, split: Split, recall: bool) -> float:
         raise ValueError("What was held out has no link to judge by: raise test_size or n_splits.")
     most = scores.shape[1]
     ks = [k for k in RECALL_AT if k < most] or [max(1, most // 3)]  # all of a few are always found
-    return float(np.mean([expected_recall(scores[rows], positive[rows], k).mean() for k in ks]))
+    return float(np.mean(expected_recalls(scores[rows], positive[rows], ks)))
 
 
 def _column(values: Any) -> Array:
@@ -304,7 +304,7 @@ class _Bench(_Refitted):
         if column_key not in self.columns:
             self.columns.clear()  # they are large; settings come with the row bandwidths of one after the other
             self.columns[column_key] = Columns(grid.kernels[1], Z[1], float(model.max_bytes))
-        return grid.averaged(tuple(part.copy() for part in self.sums[row_key]), self.columns[column_key])[0]
+        return grid.averaged(self.sums[row_key], self.columns[column_key])[0]
 
     def _descriptions(self, model: AssociationModel) -> tuple[tuple[Side, Side], list[Tables | None]]:
         """Both sides up to their bandwidths, and the entities to predict; those of the last model are kept."""
