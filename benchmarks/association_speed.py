@@ -106,7 +106,7 @@ def recommend() -> None:
     m_D, m_G, pairs = 20_000, 20_000, 2_000_000
     rows, columns = RNG.integers(0, m_D, pairs), RNG.integers(0, m_G, pairs)
     Y = sparse.csr_array((np.ones(pairs), (rows, columns)), shape=(m_D, m_G))
-    Y.data[:] = 1.0
+    Y.data[:] = RNG.random(Y.nnz)
     A, B, new = (RNG.standard_normal((m, 100)) for m in (m_D, m_G, 1000))
     for name, dyads in (("zero-filled", Dyads(Y, A, B)), ("observed", Dyads(Y, A, B, "stored"))):
         model = AssociationModel(JDR(80), bandwidth=0.3).fit(dyads)
