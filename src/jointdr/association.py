@@ -23,7 +23,7 @@ from jointdr.family import OLS, PCA
 from jointdr.hessian import IHT, PHD
 from jointdr.ranking import Block
 from jointdr.recommender import Recommender
-from jointdr.ridge import Coordinates, GridRidge
+from jointdr.ridge import REDUCTION, Coordinates, GridRidge
 from jointdr.sides import Describer, Side, described_sides, restored_sides
 from jointdr.slicing import SAVE, SIR, SOLS
 from jointdr.smoothing import GridRegression, rows_at_once
@@ -117,6 +117,8 @@ class AssociationModel(Recommender):
     >>> list(best.columns)
     ['row', 'column', 'score', 'rank', 'neighbors']
     """
+
+    _reduction = REDUCTION
 
     def __init__(
         self,
@@ -273,14 +275,14 @@ class AssociationModel(Recommender):
         """The fitted head; the same for the same arguments, so that a file need not keep it."""
         if self.head == "bilinear":
             a, b = (Coordinates.linear(side.points[0]) for side in sides)
-            return GridRidge.fit(Y, complete, (a, b), float(self.alpha))
+            return GridRidge.fit(Y, complete, (a, b), float(self.alpha), self._reduction)
         mixtures = self._mixtures(sides, bandwidths)
         if self.head == "kernel":
             return GridRegression(Y, complete, mixtures)
         if min(min(h) for h in bandwidths if h is not None) == 0:
             raise ValueError("bandwidth 0 is for head='kernel': kernel_ridge needs positive bandwidths.")
         a, b = (Coordinates.of_kernel(mixture, np.random.RandomState(0)) for mixture in mixtures)
-        return GridRidge.fit(Y, complete, (a, b), float(self.alpha))
+        return GridRidge.fit(Y, complete, (a, b), float(self.alpha), self._reduction)
 
     def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], Block]:
         Z = [None if X is None else side.describe(X) for side, X in zip(self._sides, (A, B), strict=True)]

@@ -28,6 +28,7 @@ from jointdr.hessian import PHD
 from jointdr.progress import Progress
 from jointdr.ranking import table
 from jointdr.recommender import Recommender
+from jointdr.ridge import ROUGH_REDUCTION
 from jointdr.sides import Side, Tables
 from jointdr.smoothing import Columns, GridRegression, dense
 from jointdr.splits import By, Split, splits
@@ -287,7 +288,9 @@ class _Bench(_Refitted):
         if model.head != "kernel":
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return clone(model)._fit_head(self.split.train, self._embedding(model)).predict(*self.split.new)
+                embedding = self._embedding(model)
+                model._reduction = ROUGH_REDUCTION
+                return model._fit_head(self.split.train, embedding).predict(*self.split.new)
         sides, Z = self._descriptions(model)
         bandwidths = model._bandwidths(self.split.train, sides)
         (h, raw), mixes = bandwidths, model._mixes()
