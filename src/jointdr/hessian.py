@@ -193,7 +193,7 @@ class PHD(SupervisedMethod):
         if self.residual and isinstance(rows, Rows):
             first = rows.fold(blocks=("means",), covariance="full", cross_covariance=joint)
             self._require_finite([first], Views._from_parts(self.view_names_, self._feature_names, None, rows.views))
-            rows = Rows(rows.views, residuals(rows, first, options, joint), rows.weight)
+            rows = rows.with_responses(residuals(first, options, joint))
         blocks = ("cross", "within") if joint else ("within",)
         return [rows.fold(blocks=blocks, covariance="full", cross_covariance=joint)]
 

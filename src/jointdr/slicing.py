@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,8 +12,9 @@ from jointdr import classical
 from jointdr.arrays import Array, is_foreign, to_numpy
 from jointdr.dyads import Dyads
 from jointdr.embedding import Embedding
+from jointdr.engines.folds import Block, MomentsOf, numbered
 from jointdr.engines.grid import Grid
-from jointdr.engines.local import LARGE_BLOCK_BYTES, Rows, block_rows
+from jointdr.engines.local import Rows, block_rows
 from jointdr.estimators import warn_no_signal
 from jointdr.explained import linear_share
 from jointdr.family import MomentMethod, without_score
@@ -59,6 +61,21 @@ class SlicedMethod(MomentMethod):
         n_slices = max(FEWEST_SLICES, max(self.n_features_per_view_) + 3) if self.n_slices is None else self.n_slices
         self._read_response("class" if is_label else "slices", n_slices, y, weight, reset, streaming)
         return self.response_.places(y)[:, None]
+
+
+@dataclass(frozen=True)
+class _SliceMeans:
+    """Moments whose responses are the indicators of n slices, from responses that are the numbers of these."""
+
+    n: int
+    nbytes: int
+
+    def __call__(self, blocks: Iterable[Block]) -> Moments:
+        keep = {"blocks": ("means",), "covariance": "full", "cross_covariance": False, "y_center": 0.0}
+        return MomentsOf(keep)(replace(block, y=indicators(block.y[:, 0], self.n)) for block in blocks)
+
+    def merge(self, one: Moments, two: Moments) -> Moments:
+        return one.merge(two)
 
 
 class SIR(SlicedMethod):
@@ -109,12 +126,9 @@ class SIR(SlicedMethod):
     def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
         assert isinstance(rows, Rows)  # `_takes_pairs`
         self._options()
-        keep: dict[str, Any] = {"blocks": ("means",), "covariance": "full", "cross_covariance": False, "y_center": 0.0}
-        n = self.response_.n_places
         # The indicators of all rows at once would take more memory than the views.
-        blocks = rows.blocks(block_rows(rows.views, block_bytes=LARGE_BLOCK_BYTES))
-        parts = (Rows(b.views, indicators(b.y[:, 0], n), b.weight).fold(**keep) for b in blocks)
-        return [reduce(Moments.merge, parts)]
+        fold = _SliceMeans(self.response_.n_places, 8 * sum(X.shape[1] for X in rows.views) ** 2)
+        return [rows.folded(fold, block_rows(rows.views, 4 * max(X.shape[1] for X in rows.views)))]
 
     def _solve(self, parts: list[Moments]) -> Embedding:
         whole = sum(parts[1:], parts[0])
@@ -191,7 +205,7 @@ class SAVE(SlicedMethod):
         assert isinstance(rows, Rows)  # `_takes_pairs`
         self._options()
         n = self.response_.n_places
-        return rows.fold_groups(rows.y[:, 0], n, blocks=(), covariance="full", cross_covariance=False)
+        return rows.fold_groups(numbered, n, blocks=(), covariance="full", cross_covariance=False)
 
     def _solve(self, parts: list[Moments]) -> Embedding:
         if sum(part.weight > 0 for part in parts) < 2:
@@ -355,9 +369,8 @@ class SOLS(MomentMethod):
     def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
         assert isinstance(rows, Rows)  # `_takes_pairs`
         self._options()
-        which = rows.y[:, -1].astype(int)
         keep: dict[str, Any] = {"blocks": ("means",), "covariance": "full", "cross_covariance": True}
-        return Rows(rows.views, rows.y[:, :-1], rows.weight).fold_groups(which, self.response_.n_places, **keep)
+        return rows.fold_groups(numbered, self.response_.n_places, **keep)
 
     def _solve(self, parts: list[Moments]) -> Embedding:
         if not any((part.y_variances > 0).any() for part in parts if part.weight > 0):
