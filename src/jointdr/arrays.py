@@ -114,9 +114,10 @@ class Scratch:
         """A buffer with X's shape and dtype, or None where X is no NumPy array."""
         if not isinstance(X, np.ndarray):
             return None
+        key = key, X.ndim == 2 and X.strides[0] < X.strides[1]  # by columns stays by columns
         held = self._held.get(key)
         if held is None or held.dtype != X.dtype or held.shape[1:] != X.shape[1:] or len(held) < len(X):
-            held = self._held[key] = np.empty(X.shape, dtype=X.dtype)
+            held = self._held[key] = np.empty(X.shape, dtype=X.dtype, order="F" if key[1] else "C")
         return held[: len(X)]
 
 

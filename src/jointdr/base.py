@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Real
 from typing import Any, Self
@@ -21,9 +21,12 @@ from jointdr.dyads import Dyads, refuse_dyads
 from jointdr.embedding import Embedding, projected
 from jointdr.engines.grid import Grid
 from jointdr.engines.local import Rows
+from jointdr.engines.stream import Stream
 from jointdr.moments import Moments
 from jointdr.proxy import OVERFLOW
+from jointdr.reading import READ_ONCE, as_source, no_response, stream_of
 from jointdr.response import Transform, checked, fit_transform_of, warn_if_heavy
+from jointdr.sources import Source
 from jointdr.views import Views, as_views, checked_weight, default_name, raise_if_not_finite, split_columns
 
 KEEP_MOMENTS_BYTES = 100_000_000
@@ -52,6 +55,9 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     fewest_views = 1
     """How many views a method needs at least."""
 
+    uses_response = True
+    """Whether a method looks at y."""
+
     views: Any
     scale: Any
     response: Any
@@ -73,6 +79,10 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """The embedding of the rows whose moments these are together."""
 
     @abstractmethod
+    def _fit_rows(self, views: Views, rows: Rows) -> Self:
+        """Fit to rows whose response is made already; `views` holds their names."""
+
+    @abstractmethod
     def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
         """The moments of these rows, mergeable with those of rows to come, in as many parts as the method needs."""
 
@@ -86,6 +96,16 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """The checked response as the (rows, q) numbers that moments are taken of."""
         self._read_response(self.response, self.n_slices, y, weight, reset, streaming)
         return self.response_(y)
+
+    def _response_kind(self, y: Array) -> str:
+        """What is done to a response like this one: a kind of `Transform`, before anything is read off."""
+        if callable(self.response):
+            return "callable"
+        return ("class" if y.dtype.kind in "USb" else "identity") if self.response == "auto" else str(self.response)
+
+    def _response_map(self, fitting: bool) -> Callable[[Array], Array]:
+        """What makes the numbers that moments are taken of from checked responses, once `response_` is known."""
+        return self.response_
 
     def _read_response(
         self, response: Any, n_slices: Any, y: Array, weight: Array | None, reset: bool, streaming: bool
@@ -195,6 +215,21 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             self._embedding = self._solve(parts)
         return self
 
+    def _fit_source(self, source: Source) -> Self:
+        """Fit to rows that are read block by block. For `fit` of a subclass."""
+        if not source.rereadable:
+            self._require_one_read(READ_ONCE)
+        with self._unchanged_on_failure():
+            views = self._validated(source, reset=True, minimum_rows=2)
+            self._forget()
+            self._fit_rows(views, stream_of(self, source, reset=True))
+        if source.checkpoint is not None:
+            source.checkpoint.remove()
+        return self
+
+    def _require_one_read(self, caller: str) -> None:
+        """Raise where the data has to be read several times, which `caller` cannot."""
+
     @contextmanager
     def _unchanged_on_failure(self) -> Iterator[None]:
         """Give back the state from before if a fit breaks off, so that a good model is never half replaced."""
@@ -272,9 +307,21 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Returns
         -------
         tuple of (m, r) arrays, one per view; in the one-matrix form one (m, 2r) array [Z_a | Z_b]; of a `Dyads` the two
-        embedded entity tables
+        embedded entity tables; of a `Source` an iterator of such tuples, block by block
         """
+        source = as_source(X, None, None, self.views)
+        if source is not None:
+            return self._transformed_blocks(source)
         return self._in_container(*self._embedded(X))
+
+    def _transformed_blocks(self, source: Source) -> Iterator[Any]:
+        self._solved()
+        views = self._validated(source, reset=False, minimum_rows=1)
+        if views.names != source.names:
+            raise ValueError(f"The source has the views {source.names}, but the model was fitted with {views.names}.")
+        rows = Stream(source, (no_response,))
+        for block in rows.blocks(rows.large_block_rows()):
+            yield self.transform(Views._from_parts(source.names, source.feature_names, None, block.views))
 
     def transform_view(self, X: Any, view: int | str) -> Any:
         """Embed rows of one view alone, for example images for which there is no text yet.
@@ -301,7 +348,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             raise_if_not_finite(table)
         return self._contained([Z], [self._names_out()[k]], [table.index])[0]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The held-out proxy criterion: how well the fitted proxy predicts that of other rows.
 
         Returns
@@ -314,18 +361,27 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """
         refuse_dyads(X, f"{type(self).__name__}.score")
         embedding = self._solved()
+        source = as_source(X, y, sample_weight, self.views)
+        if source is not None:
+            self._validated(source, reset=False, minimum_rows=1)
+            stream = stream_of(self, source, reset=False)
+            with np.errstate(all="ignore"):
+                value = self._criterion(embedding, stream)
+            if not np.isfinite(value):
+                stream.raise_if_not_finite()
+            return value
         views = self._validated(X, reset=False, minimum_rows=1)
         y = self._checked_response(y, views)
         w = checked_weight(sample_weight, len(views), minimum=1, index=views.index)
         Y = self._responses(y, w, reset=False, streaming=False)
         with np.errstate(all="ignore"):
-            value = self._criterion(embedding, views.arrays, Y, w)
+            value = self._criterion(embedding, Rows(views.arrays, Y, w))
         if not np.isfinite(value):
             raise_if_not_finite(views)
         return value
 
-    def _criterion(self, embedding: Embedding, views: tuple[Array, ...], Y: Array, weight: Array | None) -> float:
-        return embedding.criterion(views, Y, weight)
+    def _criterion(self, embedding: Embedding, rows: Rows) -> float:
+        return embedding.criterion(rows)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the embedded coordinates: the view's name, the method's name and a number."""
@@ -368,6 +424,10 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         name = type(self).__name__
         if isinstance(X, Dyads):  # tables of different lengths
             X = Views._from_parts(X.names, X.feature_names, None, (X.A, X.B))
+        if isinstance(X, Source):
+            if X.n_rows is not None and X.n_rows < minimum_rows:
+                raise ValueError(f"{name} needs at least {minimum_rows} rows, got n_samples = {X.n_rows}.")
+            X, minimum_rows = Views._from_parts(X.names, X.feature_names, None, X.templates), 0
         if self.views is None:
             views = as_views(X, name)
             if len(views) < minimum_rows:
@@ -426,11 +486,13 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if self.views is None:
             self.n_features_in_ = sum(views.n_features)
 
-    def _require_finite(self, parts: list[Moments], views: Views) -> None:
+    def _require_finite(self, parts: list[Moments], views: Views, rows: Rows | Grid | None = None) -> None:
         """NaN and infinity show in the sums, so that clean data is read only once."""
         held = (M for p in parts for M in (*p.sums, *p.scatters, *p.thirds.values(), *p.cross_scatters.values()))
         if all(np.isfinite(M).all() for M in held if M is not None):
             return
+        if isinstance(rows, Stream):
+            rows.raise_if_not_finite()
         raise_if_not_finite(views)
         raise ValueError(OVERFLOW)
 

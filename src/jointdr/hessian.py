@@ -192,7 +192,8 @@ class PHD(SupervisedMethod):
         options = self._options()
         if self.residual and isinstance(rows, Rows):
             first = rows.fold(blocks=("means",), covariance="full", cross_covariance=joint)
-            self._require_finite([first], Views._from_parts(self.view_names_, self._feature_names, None, rows.views))
+            views = Views._from_parts(self.view_names_, self._feature_names, None, rows.views)
+            self._require_finite([first], views, rows)
             rows = rows.with_responses(residuals(first, options, joint))
         blocks = ("cross", "within") if joint else ("within",)
         return [rows.fold(blocks=blocks, covariance="full", cross_covariance=joint)]
@@ -213,5 +214,5 @@ class PHD(SupervisedMethod):
             )
         return super().score
 
-    def _criterion(self, embedding: Embedding, views: tuple[Array, ...], Y: Array, weight: Array | None) -> float:
-        return quadratic_share(embedding, views, Y, weight)
+    def _criterion(self, embedding: Embedding, rows: Rows) -> float:
+        return quadratic_share(embedding, rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -20,8 +20,14 @@ from jointdr.explained import linear_share
 from jointdr.family import MomentMethod, without_score
 from jointdr.joined import sols, sols_of_entities
 from jointdr.moments import Moments
+from jointdr.reading import as_source
 from jointdr.response import Transform, indicators
 from jointdr.views import Views
+
+LABELS = (
+    "SOLS needs a y of numbers, but got labels: give indicators of the labels, or use OLS or SIR. (The labels of "
+    "subpopulations go to fit as groups=.)"
+)
 
 FEWEST_SLICES = 8
 """Slices of y where neither a number nor edges are given: at least this many, and 3 more than features, as R's dr."""
@@ -61,6 +67,22 @@ class SlicedMethod(MomentMethod):
         n_slices = max(FEWEST_SLICES, max(self.n_features_per_view_) + 3) if self.n_slices is None else self.n_slices
         self._read_response("class" if is_label else "slices", n_slices, y, weight, reset, streaming)
         return self.response_.places(y)[:, None]
+
+    def _response_kind(self, y: Array) -> str:
+        return "class" if y.dtype.kind in "USb" else "slices"
+
+    def _response_map(self, fitting: bool) -> Callable[[Array], Array]:
+        return _Places(self.response_)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """The number of each row's slice or class, (rows, 1)."""
+
+    transform: Transform
+
+    def __call__(self, y: Array) -> Array:
+        return self.transform.places(y)[:, None]
 
 
 @dataclass(frozen=True)
@@ -137,10 +159,20 @@ class SIR(SlicedMethod):
         self.moments_used_ = ("means",)
         return classical.sir(whole, self._options())
 
-    def _criterion(self, embedding: Embedding, views: tuple[Array, ...], Y: Array, weight: Array | None) -> float:
+    def _criterion(self, embedding: Embedding, rows: Rows) -> float:
         root = embedding.y_mean  # of the share of each slice, which scales its indicator
         scale = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
-        return linear_share(embedding, views, indicators(Y[:, 0], len(root)) * scale, weight)
+        return linear_share(embedding, rows.with_responses(_Indicators(scale)))
+
+
+@dataclass(frozen=True)
+class _Indicators:
+    """The indicators of slices, each in its own scale, from their numbers."""
+
+    scale: Array
+
+    def __call__(self, block: Block) -> Array:
+        return indicators(block.y[:, 0], len(self.scale)) * self.scale
 
 
 class SAVE(SlicedMethod):
@@ -212,6 +244,23 @@ class SAVE(SlicedMethod):
             warn_no_signal()
         self.moments_used_ = ("slices",)
         return classical.save(parts, self._options())
+
+
+@dataclass(frozen=True)
+class _WithPlace:
+    """The responses as numbers and, where a transform tells it, the number of each row's slice as the last column."""
+
+    transform: Transform | None
+
+    def __call__(self, y: Array) -> Array:
+        if y.dtype.kind in "US":
+            raise ValueError(LABELS)
+        Y = y.astype(np.float64)
+        Y = Y[:, None] if Y.ndim == 1 else Y
+        if self.transform is None:
+            return Y
+        is_cut = self.transform.kind == "slices"
+        return np.column_stack([Y, self.transform.places(Y[:, 0]) if is_cut else np.zeros(len(Y))])
 
 
 class SOLS(MomentMethod):
@@ -294,6 +343,11 @@ class SOLS(MomentMethod):
         if isinstance(X, Dyads):
             by_entity = groups is None and self.n_slices is None and self.edges is None and self.n_components != 1
             return self._fit_entities(X, y) if by_entity else self._fit_pairs(X, y, sample_weight, groups=groups)
+        source = as_source(X, y, sample_weight, self.views)
+        if source is not None:
+            if groups is not None:
+                raise TypeError("SOLS takes no groups= beside a source: use n_slices=, or partial_fit block by block.")
+            return self._fit_source(source)
         with self._unchanged_on_failure():
             return self._fitted(X, y, sample_weight, groups=groups)
 
@@ -325,10 +379,7 @@ class SOLS(MomentMethod):
     def _checked_response(self, y: Any, views: Views) -> Array:
         y = super()._checked_response(y, views)
         if y.dtype.kind in "US":
-            raise ValueError(
-                "SOLS needs a y of numbers, but got labels: give indicators of the labels, or use OLS or SIR. (The "
-                "labels of subpopulations go to fit as groups=.)"
-            )
+            raise ValueError(LABELS)
         return y.astype(np.float64)
 
     def _responses(self, y: Array, weight: Array | None, reset: bool, streaming: bool, groups: Any = None) -> Array:
@@ -346,6 +397,12 @@ class SOLS(MomentMethod):
             self._read_response("slices", self.n_slices or FEWEST_SLICES, y, weight, reset, streaming)
             which = self.response_.places(y)
         return np.column_stack([Y, which])
+
+    def _response_kind(self, y: Array) -> str:
+        return "identity" if self.n_slices is None and self.edges is None else "slices"
+
+    def _response_map(self, fitting: bool) -> Callable[[Array], Array]:
+        return _WithPlace(self.response_ if fitting else None)
 
     def _places_of(self, groups: Any, n_rows: int, reset: bool, streaming: bool) -> Array:
         labels = np.asarray(to_numpy(groups) if is_foreign(groups) else groups)
@@ -378,5 +435,5 @@ class SOLS(MomentMethod):
         self.moments_used_ = ("means",)
         return sols(parts, self._options())
 
-    def _criterion(self, embedding: Embedding, views: tuple[Array, ...], Y: Array, weight: Array | None) -> float:
-        return linear_share(embedding, views, Y, weight, joint=True)
+    def _criterion(self, embedding: Embedding, rows: Rows) -> float:
+        return linear_share(embedding, rows, joint=True)

@@ -55,6 +55,10 @@ class Rows:
     weight : (m,) float64 array or None
     """
 
+    rereadable = True
+    knows_mean = True
+    """Whether the mean of y can be had for less than a read of everything."""
+
     def __init__(self, views: Sequence[Array], y: Array, weight: Array | None = None) -> None:
         self.views = tuple(views)
         self.y = y if y.ndim == 2 else y[:, None]

@@ -1,0 +1,400 @@
+"""The streaming engine: rows of a source, read a block at a time by as many threads as there are cores."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from itertools import chain
+from typing import Any, TypeVar
+
+import joblib
+import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from jointdr.arrays import Array, is_sparse
+from jointdr.engines.folds import Block, Fold, State, fold_of
+from jointdr.engines.local import FEWEST_ROWS, Rows
+from jointdr.sources import Source
+
+READ_BYTES = 16_000_000
+"""A block that is read is about this large; what is folded at a time may be less."""
+
+MOST_READ_BYTES = 64_000_000
+"""Folds of wide views ask for more rows at a time, but not for more than this."""
+
+STATE_BYTES = 1_000_000_000
+"""States of all threads together may take this much; fewer threads fold, with more BLAS threads each, beyond it."""
+
+SAMPLE_ROWS = 100_000
+"""How many responses are looked at to tell whether they have heavy tails."""
+
+T = TypeVar("T")
+Step = Callable[[Block], Array]
+"""What makes the response of a block of what it was before."""
+
+
+def ahead(blocks: Iterator[T]) -> Iterator[T]:
+    """The same blocks; the next one is read in a thread while the current one is used."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, blocks, None)
+        while (block := coming.result()) is not None:
+            coming = reader.submit(next, blocks, None)
+            yield block
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be done with some leaves: a small value that can be sent to where they are read.
+
+    Parameters
+    ----------
+    fold : Fold
+    steps : tuple of callables
+        What makes the response.
+    rows : int
+        How many are read at a time.
+    size : int
+        How many are folded at a time.
+    views : bool
+        Whether views are read, or the response alone.
+    """
+
+    fold: Any
+    steps: tuple[Step, ...]
+    rows: int
+    size: int
+    views: bool = True
+
+    def __call__(
+        self, leaves: Sequence[Any], watch: Callable[[Block], object] | None = None, early: bool = False
+    ) -> Any:
+        """The state of these leaves; None if they have no rows. `early` reads each block while another is folded."""
+        read = (leaf.blocks(self.rows) if self.views else leaf.responses(self.rows) for leaf in leaves)
+        blocks: Iterator[Block] = chain.from_iterable(read)
+        blocks = self.prepared(ahead(blocks) if early else blocks, watch)
+        first = next(blocks, None)
+        return None if first is None else self.fold(chain([first], blocks))
+
+    def prepared(self, blocks: Iterator[Block], watch: Callable[[Block], object] | None) -> Iterator[Block]:
+        """Pieces of the blocks with their responses made."""
+        for block in blocks:
+            if len(block.y):
+                for piece in block.pieces(self.size):
+                    for step in self.steps:
+                        piece = replace(piece, y=step(piece))
+                    yield piece
+            if watch is not None:
+                watch(block)
+
+    def merge(self, one: Any, two: Any) -> Any:
+        """The state of the rows of both."""
+        if one is None or two is None:
+            return two if one is None else one
+        return self.fold.merge(one, two)
+
+
+class Lanes:
+    """The engine of one machine: every thread reads and folds leaves of its own, with its share of BLAS threads.
+
+    That way reading, decoding, centring and products all use all cores, and never more threads than there are cores
+    work at a time, but for those that wait for the disk. The result depends on the number of cores in the last digits
+    only, and not on which thread is faster.
+    """
+
+    def width(self) -> int:
+        """How many leaves are folded at a time."""
+        return int(joblib.cpu_count())
+
+    def run(self, task: Task, leaves: Sequence[Any], watch: Any = None) -> Any:
+        """The merged state of all leaves."""
+        cores = self.width()
+        most = max(1, STATE_BYTES // max(1, 2 * task.fold.nbytes))
+        lanes = max(1, min(cores, len(leaves), most))
+        told = Told(watch)
+        with _blas_threads(cores // lanes) if lanes > 1 else nullcontext(), ThreadPoolExecutor(lanes) as pool:
+            jobs = [pool.submit(task, leaves[i::lanes], told, True) for i in range(lanes)]
+            try:
+                return reduce(task.merge, [job.result() for job in jobs])
+            except BaseException:
+                told.stop = True  # the other threads end at their next block
+                raise
+
+
+class Told:
+    """Tells `watch` of every block that was folded, from one thread at a time."""
+
+    def __init__(self, watch: Any) -> None:
+        self.watch, self.stop = watch, False
+        self._lock = threading.Lock()
+
+    def __call__(self, block: Block) -> None:
+        """This block was folded."""
+        if self.stop:
+            raise RuntimeError("Another thread has failed.")
+        if self.watch is not None:
+            nbytes = sum(X.data.nbytes if is_sparse(X) else X.nbytes for X in block.views)
+            with self._lock:
+                self.watch(len(block.y), nbytes)
+
+
+def _blas_threads(n: int) -> Any:
+    """At most n threads for every product, and never more than there were."""
+    held = [pool["num_threads"] for pool in threadpool_info() if pool.get("user_api") == "blas"]
+    return threadpool_limits(min([n, *held]), user_api="blas")
+
+
+class Stream(Rows):
+    """Rows of a source, with the same folds as `Rows` in memory.
+
+    Parameters
+    ----------
+    source : Source
+    steps : tuple of callables
+        What makes the (rows, q) response of each block of what the source has, one after the other.
+    """
+
+    def __init__(self, source: Source, steps: tuple[Step, ...] = ()) -> None:
+        self.source, self.steps = source, steps
+        self.views = source.templates
+
+    def __len__(self) -> int:
+        return self.summary.n_rows if self.source.n_rows is None else self.source.n_rows
+
+    @cached_property
+    def n_responses(self) -> int:
+        """Number of components of the response q."""
+        block = self.source.head()
+        for step in self.steps:
+            block = replace(block, y=step(block))
+        return int(block.y.shape[1]) if block.y.ndim > 1 else 1
+
+    @property
+    def rereadable(self) -> bool:  # type: ignore[override]
+        """Whether the rows can be read more than once."""
+        return self.source.rereadable
+
+    @property
+    def knows_mean(self) -> bool:  # type: ignore[override]
+        """Whether the mean of y can be had for less than a read of everything."""
+        return self.source.separable
+
+    @cached_property
+    def summary(self) -> Summary:
+        """What a read of y alone tells."""
+        stride = max(1, (self.source.n_rows or 0) // SAMPLE_ROWS)
+        return self._run(Summarize(stride), 1_000_000, views=False)
+
+    def select(self, columns: Sequence[Array]) -> Stream:
+        """The same rows with the chosen features of each view only; others are not read."""
+        return Stream(self.source.select(columns), self.steps)
+
+    def with_responses(self, of_block: Step) -> Stream:
+        """The same rows with responses that a function makes of each block when it is read."""
+        return Stream(self.source, (*self.steps, of_block))
+
+    def y_mean(self) -> Array:
+        """The weighted mean of each response, (q,)."""
+        return self.summary.mean
+
+    def total_weight(self) -> float:
+        """Σ w."""
+        return self.summary.weight
+
+    def varies(self) -> bool:
+        """Whether a response takes more than one value in rows of positive weight."""
+        return bool(np.any(self.summary.highest > self.summary.lowest))
+
+    def centred(self) -> Stream:
+        """The same rows with the mean of y taken off."""
+        s = self.summary
+        constant = s.highest == s.lowest
+        shifts = (np.where(constant, s.lowest, s.center), np.where(constant, 0.0, s.sum / (s.weight or 1.0)))
+        return self.with_responses(Shifted(shifts))
+
+    def blocks(self, size: int) -> Iterator[Block]:
+        """Blocks of at most this many rows, in order."""
+        task = Task(None, self.steps, self._read_rows(size), size)
+        leaves = (leaf.blocks(task.rows) for leaf in self.source.leaves())
+        return task.prepared(ahead(chain.from_iterable(leaves)), Told(self.source.watch))
+
+    def folded(self, fold: Fold[State], size: int) -> State:
+        """The state of a fold of all rows, in one read, at most `size` of them at a time."""
+        return self._run(fold, size, views=True)
+
+    def gathered(self) -> tuple[Array, Array | None]:
+        """The response and the weights of all rows, in memory: 8 bytes a row, or 16."""
+        held = self._run(Gather(), 1_000_000, views=False)
+        parts = [held[start] for start in sorted(held)]
+        weights = [w for _, w in parts if w is not None]
+        return np.concatenate([y for y, _ in parts]), np.concatenate(weights) if weights else None
+
+    def labels(self) -> tuple[Array, int]:
+        """The distinct values of y, and the number of rows."""
+        return self._run(Labels(), 1_000_000, views=False)
+
+    def raise_if_not_finite(self) -> None:
+        """Name the first view, column and place that holds NaN or infinity; one more read."""
+        source = self.source
+        if not source.rereadable:
+            raise ValueError("A view contains NaN or infinity. Drop those rows, or fill them in, before they are read.")
+        row, k, j, value = self._run(FirstNotFinite(), FEWEST_ROWS, views=True)
+        if row < 0:
+            return
+        names = source.feature_names[k]
+        raise ValueError(
+            f"Input view {source.names[k]!r} contains {'NaN' if np.isnan(value) else 'infinity'} (first in column "
+            f"{j if names is None else names[j]!r} of {source.place(row)}). Drop those rows, or fill them in, before "
+            "they are read."
+        )
+
+    def _run(self, fold: Any, size: int, views: bool) -> Any:
+        task = Task(fold, self.steps, self._read_rows(size) if views else 1_000_000, size, views)
+        source = self.source
+        engine = Lanes() if source.engine is None else source.engine
+        watch = source.watch if views else None
+        if source.checkpoint is None:
+            state = engine.run(task, source.leaves(), watch)
+        else:
+            state = source.checkpoint.run(engine, task, source, watch)
+        if state is None:
+            raise ValueError(f"{source!r} has no rows.")
+        return state
+
+    def _read_rows(self, size: int) -> int:
+        """Rows that are read at a time: whole numbers of what is folded at a time, where that fits."""
+        width = max(1, self.source.row_bytes)
+        size = max(1, min(size, MOST_READ_BYTES // width))
+        return max(FEWEST_ROWS, size, READ_BYTES // width // size * size)
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """y minus some vectors, one after the other: a mean that is rounded to its own size, and what is left of it."""
+
+    shifts: tuple[Array, ...]
+
+    def __call__(self, block: Block) -> Array:
+        """The shifted responses."""
+        return reduce(np.subtract, self.shifts, block.y)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Rows, Σ w, rows of positive weight, a centre near the mean and Σ w (y − centre), extremes, some responses."""
+
+    n_rows: int
+    weight: float
+    n_positive: int
+    center: Array
+    sum: Array
+    lowest: Array
+    highest: Array
+    sample: Array
+
+    @property
+    def mean(self) -> Array:
+        """The weighted mean of each response."""
+        return np.where(self.lowest == self.highest, self.lowest, self.center + self.sum / (self.weight or 1.0))
+
+
+@dataclass(frozen=True)
+class Summarize:
+    """Reads off y what can be known before the views are read; one in `stride` responses is sampled."""
+
+    stride: int = 1
+    nbytes: int = 0
+
+    def __call__(self, blocks: Iterable[Block]) -> Summary:
+        """The summary of these blocks."""
+        return reduce(self.merge, map(self._of, blocks))
+
+    def _of(self, block: Block) -> Summary:
+        y = block.y.reshape(len(block), -1).astype(float, copy=False)
+        w = np.ones(len(y)) if block.weight is None else block.weight
+        counted = y[w > 0]
+        center = np.average(counted, axis=0, weights=w[w > 0]) if len(counted) else np.zeros(y.shape[1])
+        numbers = np.arange(block.first_row, block.first_row + len(y))
+        taken = np.ones(len(y), dtype=bool) if self.stride == 1 else fold_of(numbers, self.stride) == 0
+        return Summary(
+            len(y),
+            float(w.sum()),
+            len(counted),
+            center,
+            w @ (y - center),
+            counted.min(axis=0, initial=np.inf),
+            counted.max(axis=0, initial=-np.inf),
+            y[taken & (w > 0), 0] if y.shape[1] else np.empty(0),
+        )
+
+    def merge(self, one: Summary, two: Summary) -> Summary:
+        """The summary of the rows of both, about the centre of the first."""
+        sample = np.concatenate([one.sample, two.sample])
+        return Summary(
+            one.n_rows + two.n_rows,
+            one.weight + two.weight,
+            one.n_positive + two.n_positive,
+            one.center,
+            one.sum + two.sum + two.weight * (two.center - one.center),
+            np.minimum(one.lowest, two.lowest),
+            np.maximum(one.highest, two.highest),
+            sample[: 2 * SAMPLE_ROWS],
+        )
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Keeps the response and the weights of all rows, by the number of the first row of each block."""
+
+    nbytes: int = 0
+
+    def __call__(self, blocks: Iterable[Block]) -> dict[int, tuple[Array, Array | None]]:
+        """Those of these blocks."""
+        return {block.first_row: (block.y, block.weight) for block in blocks}
+
+    def merge(self, one: dict[int, Any], two: dict[int, Any]) -> dict[int, Any]:
+        """Those of both."""
+        return {**one, **two}
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The distinct values of y, and the number of rows."""
+
+    nbytes: int = 0
+
+    def __call__(self, blocks: Iterable[Block]) -> tuple[Array, int]:
+        """Those of these blocks."""
+        return reduce(self.merge, ((np.unique(block.y), len(block.y)) for block in blocks))
+
+    def merge(self, one: tuple[Array, int], two: tuple[Array, int]) -> tuple[Array, int]:
+        """Those of both."""
+        return np.union1d(one[0], two[0]), one[1] + two[1]
+
+
+@dataclass(frozen=True)
+class FirstNotFinite:
+    """The first value that is NaN or infinite: its row, view and column, and its value; the row is −1 if none is."""
+
+    nbytes: int = 0
+
+    def __call__(self, blocks: Iterable[Block]) -> tuple[int, int, int, float]:
+        """That of these blocks."""
+        return reduce(self.merge, map(self._of, blocks))
+
+    def _of(self, block: Block) -> tuple[int, int, int, float]:
+        found = (-1, 0, 0, 0.0)
+        for k, X in enumerate(block.views):
+            X = X.toarray() if is_sparse(X) else np.asarray(X)
+            bad = np.argwhere(~np.isfinite(X))
+            if len(bad):
+                i, j = bad[0]
+                found = self.merge(found, (block.first_row + int(i), k, int(j), float(X[i, j])))
+        return found
+
+    def merge(self, one: tuple[int, int, int, float], two: tuple[int, int, int, float]) -> tuple[int, int, int, float]:
+        """The earlier one."""
+        return min((found for found in (one, two) if found[0] >= 0), default=one)

@@ -1,0 +1,8 @@
+"""Data larger than memory: sources that estimators read a block at a time, in place of arrays."""
+
+from jointdr.io.arrays import scan_npy, scan_zarr
+from jointdr.io.blocks import scan_blocks
+from jointdr.io.parquet import scan_parquet
+from jointdr.sources import Source
+
+__all__ = ["Source", "scan_blocks", "scan_npy", "scan_parquet", "scan_zarr"]
