@@ -321,7 +321,8 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             raise ValueError(f"The source has the views {source.names}, but the model was fitted with {views.names}.")
         rows = Stream(source, (no_response,))
         for block in rows.blocks(rows.large_block_rows()):
-            yield self.transform(Views._from_parts(source.names, source.feature_names, None, block.views))
+            views = Views._from_parts(source.names, source.feature_names, None, block.views)
+            yield self._in_container(self._coordinates(views), None)
 
     def transform_view(self, X: Any, view: int | str) -> Any:
         """Embed rows of one view alone, for example images for which there is no text yet.
@@ -425,9 +426,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if isinstance(X, Dyads):  # tables of different lengths
             X = Views._from_parts(X.names, X.feature_names, None, (X.A, X.B))
         if isinstance(X, Source):
-            if X.n_rows is not None and X.n_rows < minimum_rows:
-                raise ValueError(f"{name} needs at least {minimum_rows} rows, got n_samples = {X.n_rows}.")
-            X, minimum_rows = Views._from_parts(X.names, X.feature_names, None, X.templates), 0
+            return self._validated_source(X, reset, minimum_rows)
         if self.views is None:
             views = as_views(X, name)
             if len(views) < minimum_rows:
@@ -448,6 +447,25 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 reset=reset,
             )
             views = split_columns(X, self.views, getattr(self, "feature_names_in_", None), index)
+        return self._agreeing(views, reset)
+
+    def _validated_source(self, source: Source, reset: bool, minimum_rows: int) -> Views:
+        """The views of a source without their rows."""
+        name = type(self).__name__
+        if (self.views is None) != (source.table is None):
+            raise TypeError(f"{name} was given views=, but the source names its views itself: drop views=.")
+        if source.n_rows is not None and source.n_rows < minimum_rows:
+            raise ValueError(f"{name} needs at least {minimum_rows} rows, got n_samples = {source.n_rows}.")
+        if source.table is not None and reset:
+            self.n_features_in_ = source.table.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+            if source.table.dtype == object:
+                self.feature_names_in_ = source.table[0]
+        return self._agreeing(Views._from_parts(source.names, source.feature_names, None, source.templates), reset)
+
+    def _agreeing(self, views: Views, reset: bool) -> Views:
+        """The views if they agree with what was fitted; with `reset` they are what is fitted."""
+        name = type(self).__name__
         if reset:
             self._remember(views)
             return views
@@ -498,13 +516,16 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     def _embedded(self, X: Any) -> tuple[tuple[Array, ...], Any]:
         """The embedded views as plain arrays, and the index of the rows where X has one."""
-        embedding = self._solved()
+        self._solved()
         views = self._validated(X, reset=False, minimum_rows=1)
+        return self._coordinates(views), (X.row_ids, X.column_ids) if isinstance(X, Dyads) else views.index
+
+    def _coordinates(self, views: Views) -> tuple[Array, ...]:
         with np.errstate(all="ignore"):
-            parts = embedding.transform(views.arrays, self._exponent())
+            parts = self._solved().transform(views.arrays, self._exponent())
         if not all(np.isfinite(to_numpy(namespace(Z).sum(Z))) for Z in parts):
             raise_if_not_finite(views)
-        return parts, (X.row_ids, X.column_ids) if isinstance(X, Dyads) else views.index
+        return parts
 
     def _scaled_view(self, k: int, X: Array, exponent: float) -> Array:
         """Uᵀ(a − µ) times Σ^exponent, for the checked rows of one view."""

@@ -66,6 +66,9 @@ class Source(ABC):
     separable = True
     """Whether the response can be read without the views."""
 
+    table: Array | None = None
+    """Where all views are columns of one table: its column names, or numbers, (1, columns)."""
+
     watch: Watch | None = None
     checkpoint: Any = None
     engine: Any = None
@@ -121,7 +124,7 @@ class Source(ABC):
     def select(self, columns: Sequence[Array]) -> Self:
         """The same rows with the features of these numbers of each view only; others are not read."""
         source = self._select(columns)
-        for name in ("_given", "has_response", "has_weight", "watch", "checkpoint", "engine"):
+        for name in ("_given", "has_response", "has_weight", "table", "watch", "checkpoint", "engine"):
             setattr(source, name, getattr(self, name))
         return source
 
