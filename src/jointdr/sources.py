@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -95,7 +96,8 @@ class Source(ABC):
 
     def identity(self) -> dict[str, Any]:
         """What tells this data from other data, as far as can be told without reading it; JSON-able."""
-        return {"rows": self.n_rows, "views": [list(self.names), list(self.n_features)]}
+        given = [None if v is None else hashlib.sha256(v.tobytes()).hexdigest() for v in self._given]
+        return {"rows": self.n_rows, "views": [list(self.names), list(self.n_features)], "given": given}
 
     # ---------------------------------------------------------------- what all have
 

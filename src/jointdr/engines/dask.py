@@ -79,7 +79,7 @@ def _default_client() -> Any:
 
 def _folded(task: Task, leaves: Sequence[Any]) -> Any:
     """The state of some leaves, in the one thread that the scheduler counts on."""
-    with threadpool_limits(1, user_api="blas"), np.errstate(all="ignore"):
+    with threadpool_limits(1, user_api="blas"):
         return task(leaves)
 
 

@@ -20,7 +20,7 @@ from jointdr.engines.folds import Block, Fold, State, fold_of
 from jointdr.engines.local import FEWEST_ROWS, Rows
 from jointdr.sources import Source
 
-READ_BYTES = 16_000_000
+READ_BYTES = 8_000_000
 """A block that is read is about this large; what is folded at a time may be less."""
 
 MOST_READ_BYTES = 64_000_000
@@ -28,6 +28,9 @@ MOST_READ_BYTES = 64_000_000
 
 STATE_BYTES = 1_000_000_000
 """States of all threads together may take this much; fewer threads fold, with more BLAS threads each, beyond it."""
+
+RESPONSE_ROWS = 100_000
+"""How many responses are read at a time where no view is."""
 
 SAMPLE_ROWS = 100_000
 """How many responses are looked at to tell whether they have heavy tails."""
@@ -76,8 +79,9 @@ class Task:
         read = (leaf.blocks(self.rows) if self.views else leaf.responses(self.rows) for leaf in leaves)
         blocks: Iterator[Block] = chain.from_iterable(read)
         blocks = self.prepared(ahead(blocks) if early else blocks, watch)
-        first = next(blocks, None)
-        return None if first is None else self.fold(chain([first], blocks))
+        with np.errstate(all="ignore"):  # what overflows shows in the state
+            first = next(blocks, None)
+            return None if first is None else self.fold(chain([first], blocks))
 
     def prepared(self, blocks: Iterator[Block], watch: Callable[[Block], object] | None) -> Iterator[Block]:
         """Pieces of the blocks with their responses made."""
@@ -186,7 +190,7 @@ class Stream(Rows):
     def summary(self) -> Summary:
         """What a read of y alone tells."""
         stride = max(1, (self.source.n_rows or 0) // SAMPLE_ROWS)
-        return self._run(Summarize(stride), 1_000_000, views=False)
+        return self._run(Summarize(stride), RESPONSE_ROWS, views=False)
 
     def select(self, columns: Sequence[Array]) -> Stream:
         """The same rows with the chosen features of each view only; others are not read."""
@@ -227,14 +231,14 @@ class Stream(Rows):
 
     def gathered(self) -> tuple[Array, Array | None]:
         """The response and the weights of all rows, in memory: 8 bytes a row, or 16."""
-        held = self._run(Gather(), 1_000_000, views=False)
+        held = self._run(Gather(), RESPONSE_ROWS, views=False)
         parts = [held[start] for start in sorted(held)]
         weights = [w for _, w in parts if w is not None]
         return np.concatenate([y for y, _ in parts]), np.concatenate(weights) if weights else None
 
     def labels(self) -> tuple[Array, int]:
         """The distinct values of y, and the number of rows."""
-        return self._run(Labels(), 1_000_000, views=False)
+        return self._run(Labels(), RESPONSE_ROWS, views=False)
 
     def raise_if_not_finite(self) -> None:
         """Name the first view, column and place that holds NaN or infinity; one more read."""
@@ -252,11 +256,11 @@ class Stream(Rows):
         )
 
     def _run(self, fold: Any, size: int, views: bool) -> Any:
-        task = Task(fold, self.steps, self._read_rows(size) if views else 1_000_000, size, views)
+        task = Task(fold, self.steps, self._read_rows(size) if views else RESPONSE_ROWS, size, views)
         source = self.source
         engine = Lanes() if source.engine is None else source.engine
         watch = source.watch if views else None
-        if source.checkpoint is None:
+        if source.checkpoint is None or not views:
             state = engine.run(task, source.leaves(), watch)
         else:
             state = source.checkpoint.run(engine, task, source, watch)

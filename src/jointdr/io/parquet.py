@@ -18,6 +18,9 @@ from jointdr.arrays import Array
 from jointdr.engines.folds import Block
 from jointdr.sources import Source
 
+BUFFER_BYTES = 65_536
+"""Every column is read from the file in steps of this size, so that row groups may be larger than memory."""
+
 
 def _pyarrow() -> Any:
     try:
@@ -86,7 +89,7 @@ class RowGroup:
     def _batches(self, size: int, with_views: bool) -> Iterator[tuple[int, Any]]:
         """Record batches, with the number of the first row of each."""
         start, columns = self.first_row, self.columns.needed(with_views)
-        with _pyarrow().parquet.ParquetFile(self.path, metadata=_metadata(self.path)) as file:
+        with _pyarrow().parquet.ParquetFile(self.path, metadata=_metadata(self.path), buffer_size=BUFFER_BYTES) as file:
             # One thread reads a row group: others read, or fold, what lies beside it.
             for batch in file.iter_batches(size, row_groups=[self.group], columns=columns, use_threads=False):
                 yield start, batch
