@@ -20,7 +20,7 @@ from jointdr.arrays import Array, take_columns
 from jointdr.engines.folds import Block
 from jointdr.engines.stream import Task
 from jointdr.sources import Source, joined_leaves
-from jointdr.views import column_positions, default_name
+from jointdr.views import as_views, column_positions, default_name
 
 LEAVES_PER_THREAD = 4
 """Runs of leaves for each thread of the cluster: few states to merge, and not much lost with a worker."""
@@ -112,7 +112,7 @@ def distributed(source: Source, client: Any = None) -> Source:
     if isinstance(client, str):
         from distributed import Client
 
-        client = Client(client)  # type: ignore[no-untyped-call]
+        client = Client(client, set_as_default=False)  # type: ignore[no-untyped-call]
     if not source.rereadable or source.n_rows is None:
         raise ValueError("A cluster needs a source that can be read from any row on, such as files.")
     source = copy.copy(source)
@@ -234,6 +234,8 @@ def from_collections(X: Any, y: Any = None, sample_weight: Any = None, groups: A
     groups : sequence or mapping of column groups, optional
         The columns of each view, where X is one table.
     """
+    if isinstance(X, list) and all(hasattr(part, "dask") and hasattr(part, "key") for part in X):
+        return scan_partitions(X).with_response(y, sample_weight)
     if groups is not None and isinstance(X, (tuple, list, dict)):
         raise TypeError("With views= one dask array or DataFrame is expected; drop views= to give one for each view.")
     if groups is None and not isinstance(X, (tuple, list, dict)):
@@ -268,6 +270,42 @@ def from_collections(X: Any, y: Any = None, sample_weight: Any = None, groups: A
     if groups is not None:
         source.table = np.arange(width)[None] if columns_in is None else columns_in[None]
     return source
+
+
+def scan_partitions(partitions: Sequence[Any]) -> Source:
+    """A source of blocks that are made on the workers of a cluster.
+
+    Parameters
+    ----------
+    partitions : list of dask Delayed objects, or of futures
+        Each is ``(views, y)`` or ``(views, y, weight)``, with views such as ``(A, B)`` or a `Views`. They are made anew
+        for every read, unless they are persisted on the cluster.
+    """
+    dask = _dask()
+    parts = [dask.delayed(_checked_partition, pure=False)(part) for part in partitions]
+    heads = dask.compute(*[dask.delayed(_partition_head, pure=False)(part) for part in parts])
+    names, features, templates, y, weight = heads[0][1:]
+    if any(head[1] != names or [T.shape for T in head[3]] != [T.shape for T in templates] for head in heads):
+        raise ValueError("All partitions need the same views.")
+    lengths = [int(head[0]) for head in heads]
+    leaves = [
+        DelayedLeaf(
+            tuple(part[0][k] for k in range(len(names))), part[1] if y else None, part[2] if weight else None, start, n
+        )
+        for part, start, n in zip(parts, [0, *accumulate(lengths)], lengths, strict=False)
+    ]
+    return DaskSource(names, features, templates, [leaf for leaf in leaves if leaf.n_rows])
+
+
+def _checked_partition(part: Any) -> tuple[Any, Any, Any, Any, Any]:
+    views = as_views(part[0], "scan_partitions")
+    return views.arrays, part[1], part[2] if len(part) > 2 else None, views.names, views.feature_names
+
+
+def _partition_head(part: tuple[Any, Any, Any, Any, Any]) -> tuple[Any, ...]:
+    """The number of rows, the names, the views without rows, and whether there are a response and weights."""
+    views, y, weight, names, features = part
+    return views[0].shape[0], names, features, [X[:0, :] for X in views], y is not None, weight is not None
 
 
 def _lengths(table: Any) -> list[int]:
