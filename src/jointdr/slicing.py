@@ -90,10 +90,13 @@ class _SliceMeans:
     """Moments whose responses are the indicators of n slices, from responses that are the numbers of these."""
 
     n: int
+    center: tuple[Array, ...] | None
     nbytes: int
 
     def __call__(self, blocks: Iterable[Block]) -> Moments:
-        keep = {"blocks": ("means",), "covariance": "full", "cross_covariance": False, "y_center": 0.0}
+        keep: dict[str, Any] = {"blocks": ("means",), "covariance": "full", "cross_covariance": False, "y_center": 0.0}
+        if self.center is not None:
+            keep["center"] = self.center
         return MomentsOf(keep)(replace(block, y=indicators(block.y[:, 0], self.n)) for block in blocks)
 
     def merge(self, one: Moments, two: Moments) -> Moments:
@@ -149,7 +152,8 @@ class SIR(SlicedMethod):
         assert isinstance(rows, Rows)  # `_takes_pairs`
         self._options()
         # The indicators of all rows at once would take more memory than the views.
-        fold = _SliceMeans(self.response_.n_places, 8 * sum(X.shape[1] for X in rows.views) ** 2)
+        nbytes = 8 * sum(X.shape[1] for X in rows.views) ** 2
+        fold = _SliceMeans(self.response_.n_places, rows.pilot().get("center"), nbytes)
         return [rows.folded(fold, block_rows(rows.views, 4 * max(X.shape[1] for X in rows.views)))]
 
     def _solve(self, parts: list[Moments]) -> Embedding:

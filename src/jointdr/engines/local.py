@@ -102,6 +102,10 @@ class Rows:
             y = y - np.average(y, axis=0, weights=self.weight)
         return Rows(self.views, y, self.weight)
 
+    def pilot(self, groups: Groups | None = None) -> dict[str, Any]:
+        """Where sums are centred, as keywords of `Moments.of_block`, if that is not left to the first block."""
+        return {}
+
     def blocks(self, size: int) -> Iterator[Block]:
         """Blocks of at most this many rows, without copies."""
         return Block(self.views, self.y, self.weight).pieces(size)
@@ -120,7 +124,7 @@ class Rows:
             return self.centred().fold(**keep, y_center=0.0).relabelled(self.y_mean())
         square = blocks or keep.get("covariance") == "full"
         size = block_rows(self.views, 4 * max(X.shape[1] for X in self.views) if square else FEWEST_ROWS)
-        return self.folded(MomentsOf(keep, self._moments_bytes(keep)), size)
+        return self.folded(MomentsOf({**self.pilot(), **keep}, self._moments_bytes(keep)), size)
 
     def fold_parts(self, n_folds: int, first_row: int = 0, seed: int = 0, **keep: Any) -> list[Moments]:
         """The moments of each of `n_folds` random parts of the rows, in one read.
@@ -147,7 +151,7 @@ class Rows:
         **keep
             As in `fold`.
         """
-        fold = MomentsOfGroups(groups, n_groups, keep, n_groups * self._moments_bytes(keep))
+        fold = MomentsOfGroups(groups, n_groups, {**self.pilot(groups), **keep}, n_groups * self._moments_bytes(keep))
         return self.folded(fold, block_rows(self.views, n_groups * 4 * max(X.shape[1] for X in self.views)))
 
     def accumulate(

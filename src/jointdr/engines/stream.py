@@ -16,7 +16,7 @@ import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from jointdr.arrays import Array, is_sparse
-from jointdr.engines.folds import Block, Fold, State, fold_of
+from jointdr.engines.folds import Block, Fold, Groups, State, fold_of
 from jointdr.engines.local import FEWEST_ROWS, Rows
 from jointdr.sources import Source
 
@@ -169,12 +169,27 @@ class Stream(Rows):
         return self.summary.n_rows if self.source.n_rows is None else self.source.n_rows
 
     @cached_property
-    def n_responses(self) -> int:
-        """Number of components of the response q."""
+    def head(self) -> Block:
+        """The first rows, with their responses."""
         block = self.source.head()
         for step in self.steps:
             block = replace(block, y=step(block))
-        return int(block.y.shape[1]) if block.y.ndim > 1 else 1
+        return block
+
+    @property
+    def n_responses(self) -> int:
+        """Number of components of the response q."""
+        return int(self.head.y.shape[1]) if self.head.y.ndim > 1 else 1
+
+    def pilot(self, groups: Groups | None = None) -> dict[str, Any]:
+        """The mean of the first rows: one centre for all threads and workers.
+
+        Sums of single precision are rounded block by block, so that with it they do not depend on who folds what.
+        """
+        head = self.head if groups is None else groups(self.head)[1]
+        views, y = head.views, head.y
+        center = tuple(np.zeros(X.shape[1]) if is_sparse(X) else np.mean(X, axis=0, dtype=float) for X in views)
+        return {"center": center, "y_center": np.where(np.isfinite(y), y, 0.0).mean(axis=0)}
 
     @property
     def rereadable(self) -> bool:  # type: ignore[override]
