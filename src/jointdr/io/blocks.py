@@ -53,14 +53,18 @@ class BlocksLeaf:
         for item in self.read():
             block = replace(_checked(item, self.like), first_row=start)
             start += len(block)
-            if self.columns is not None:
-                views = tuple(take_columns(X, at) for X, at in zip(block.views, self.columns, strict=True))
-                block = replace(block, views=views)
-            yield from block.pieces(size)
+            yield from _chosen(block, self.columns).pieces(size)
 
     def responses(self, size: int) -> Iterator[Block]:
         """The same without the views, which have to be made all the same."""
         return (replace(block, views=()) for block in self.blocks(size))
+
+
+def _chosen(block: Block, columns: tuple[Array, ...] | None) -> Block:
+    if columns is None:
+        return block
+    views = tuple(take_columns(X, at) for X, at in zip(block.views, columns, strict=True))
+    return replace(block, views=views)
 
 
 def _checked(item: Any, like: Views | None) -> Block:
@@ -111,7 +115,7 @@ class BlockSource(Source):
 
     def head(self, size: int = 100) -> Block:
         """The first rows; reads nothing."""
-        return next(self._first.pieces(size))
+        return next(_chosen(self._first, self._columns).pieces(size))
 
     def _leaves(self) -> list[Any]:
         return [BlocksLeaf(self._read, self._like, self._columns)]
