@@ -319,7 +319,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         views = self._validated(source, reset=False, minimum_rows=1)
         if views.names != source.names:
             raise ValueError(f"The source has the views {source.names}, but the model was fitted with {views.names}.")
-        rows = Stream(source, (no_response,))
+        rows = Stream(source).with_responses(no_response)
         for block in rows.blocks(rows.large_block_rows()):
             views = Views._from_parts(source.names, source.feature_names, None, block.views)
             yield self._in_container(self._coordinates(views), None)

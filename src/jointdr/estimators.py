@@ -13,8 +13,9 @@ from jointdr.base import KEEP_MOMENTS_BYTES, ViewsTransformer
 from jointdr.directions import Options, jdr, jdr_at, jdr_from_rows, moments_needed
 from jointdr.dyads import Dyads
 from jointdr.embedding import Embedding
+from jointdr.engines.folds import RandomParts
 from jointdr.engines.grid import Grid
-from jointdr.engines.local import Rows, fold_of
+from jointdr.engines.local import Rows
 from jointdr.moments import Moments
 from jointdr.multiview import jdr_of_views, jdr_of_views_at
 from jointdr.normalize import Whitener, whiteners
@@ -277,11 +278,10 @@ class JDR(ViewsTransformer):
             options, self._embedding = jdr_of_views(rows, parts, options, auto, seed)
             self._note(options)
             if self.refine:
-                fold = fold_of(np.arange(len(rows)), len(parts), seed)
+                groups = RandomParts(len(parts), seed)
 
                 def without(i: int) -> Embedding:
-                    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-                    rest = Rows(rows.views, rows.y, np.where(fold == i, 0.0, weight))
+                    rest = rows.without(groups, i)
                     return jdr_of_views(rest, [_without(parts, i)], options, frozenset())[1]
 
                 whole = sum(parts[1:], parts[0])
@@ -348,7 +348,7 @@ class JDR(ViewsTransformer):
             maps,
             embedding,
             without,
-            fold_of(np.arange(len(rows)), len(parts), self._fold_seed()),
+            [part.weight for part in parts],
             int(self.refine),
             self.link,  # type: ignore[arg-type]
             "all" if self.moments == "all" else "cross",

@@ -46,7 +46,7 @@ def stream_of(model: Any, source: Source, reset: bool) -> Stream:
     y in memory for ranks, clipping and slices whose edges are not given.
     """
     if not model.uses_response:
-        return Stream(source, (no_response,))
+        return Stream(source).with_responses(no_response)
     if not source.has_response:
         raise ValueError(
             f"{type(model).__name__} requires y, but {source!r} has no response: name it where the source is made, or "
@@ -54,7 +54,7 @@ def stream_of(model: Any, source: Source, reset: bool) -> Stream:
         )
     if reset:
         _learn(model, source)
-    stream = Stream(source, (Respond(model._response_map(reset), type(model).__name__),))
+    stream = Stream(source).with_responses(Respond(model._response_map(reset), type(model).__name__))
     if source.rereadable and source.separable:
         summary = stream.summary  # finds what is wrong with y before the views are read
         if source.has_weight and summary.n_positive < 2:
@@ -65,9 +65,8 @@ def stream_of(model: Any, source: Source, reset: bool) -> Stream:
 
 
 def _learn(model: Any, source: Source) -> None:
-    raw = Stream(source, (Checked(type(model).__name__),))
-    head = source.head()
-    y = raw.steps[0](head)
+    raw = Stream(source).with_responses(Checked(type(model).__name__))
+    y = raw.head.y
     kind = model._response_kind(y)
     if not source.rereadable or model.edges is not None or kind in ("identity", "callable"):
         model._responses(y, None, reset=True, streaming=True)

@@ -24,6 +24,8 @@ METHODS = {
     "JDR selection randomized": JDR(2, n_features_to_select=(4, 3), solver="randomized", random_state=0),
     "JDR ranks": JDR(2, response="rank"),
     "JDR slices": JDR(2, response="slices"),
+    "JDR refined": JDR(2, refine=2, link="bilinear"),
+    "JDR refined by a learned link": JDR(2, refine=1, moments="all", link="learned"),
     "PCA": PCA(2),
     "OLS": OLS(),
     "IHT": IHT(2),

@@ -46,7 +46,9 @@ def test_the_number_of_cores_does_not_matter(cores, data, expected, monkeypatch)
 
 
 @pytest.mark.parametrize(
-    "model", [JDR(2), JDR(2, solver="randomized", random_state=0), JDR("auto", moments="all"), PCA(2)], ids=str
+    "model",
+    [JDR(2), JDR(2, solver="randomized", random_state=0), JDR("auto", moments="all"), JDR(2, refine=1), PCA(2)],
+    ids=str,
 )
 def test_three_views(model, data):
     in_memory = clone(model).fit((data.A, data.B, data.C), data.y)

@@ -101,6 +101,19 @@ def numbered(block: Block) -> tuple[Array, Block]:
     return block.y[:, -1].astype(np.int64), replace(block, y=block.y[:, :-1])
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """A block of which the rows of one group weigh nothing."""
+
+    groups: Groups
+    i: int
+
+    def __call__(self, block: Block) -> Block:
+        """The same rows with other weights."""
+        weight = np.ones(len(block)) if block.weight is None else block.weight
+        return replace(block, weight=np.where(self.groups(block)[0] == self.i, 0.0, weight))
+
+
 def in_groups(blocks: Iterable[Block], groups: Groups) -> Iterator[tuple[int, Block]]:
     """Blocks of rows of one group each, with the number of the group."""
     for block in blocks:

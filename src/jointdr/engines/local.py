@@ -12,6 +12,7 @@ from jointdr.engines.folds import (
     Block,
     Fold,
     Groups,
+    LeftOut,
     MomentsOf,
     MomentsOfGroups,
     RandomParts,
@@ -81,6 +82,15 @@ class Rows:
         """The same rows with the (rows, q) responses that a function makes of each block."""
         size = block_rows(self.views, block_bytes=LARGE_BLOCK_BYTES)
         return Rows(self.views, np.concatenate([of_block(block) for block in self.blocks(size)]), self.weight)
+
+    def without(self, groups: Groups, i: int) -> Rows:
+        """The same rows, of which those of one group weigh nothing."""
+        block = Block(self.views, self.y, self.weight)
+        return Rows(self.views, self.y, LeftOut(groups, i)(block).weight)
+
+    def root_mean_square(self) -> float:
+        """√(Σ w ‖y‖² / Σ w)."""
+        return float(np.sqrt(np.average(np.sum(self.y**2, axis=1), weights=self.weight)))
 
     def y_mean(self) -> Array:
         """The weighted mean of each response, (q,)."""

@@ -16,7 +16,7 @@ import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from jointdr.arrays import Array, is_sparse
-from jointdr.engines.folds import Block, Fold, Groups, State, fold_of
+from jointdr.engines.folds import Block, Fold, Groups, LeftOut, State, SumsOf, fold_of
 from jointdr.engines.local import FEWEST_ROWS, Rows
 from jointdr.sources import Source
 
@@ -36,8 +36,8 @@ SAMPLE_ROWS = 100_000
 """How many responses are looked at to tell whether they have heavy tails."""
 
 T = TypeVar("T")
-Step = Callable[[Block], Array]
-"""What makes the response of a block of what it was before."""
+Step = Callable[[Block], Block]
+"""What makes a block with another response, or other weights."""
 
 
 def ahead(blocks: Iterator[T]) -> Iterator[T]:
@@ -57,7 +57,7 @@ class Task:
     ----------
     fold : Fold
     steps : tuple of callables
-        What makes the response.
+        What makes the blocks that are folded of those that are read.
     rows : int
         How many are read at a time.
     size : int
@@ -88,9 +88,7 @@ class Task:
         for block in blocks:
             if len(block.y):
                 for piece in block.pieces(self.size):
-                    for step in self.steps:
-                        piece = replace(piece, y=step(piece))
-                    yield piece
+                    yield _stepped(piece, self.steps)
             if watch is not None:
                 watch(block)
 
@@ -158,7 +156,7 @@ class Stream(Rows):
     ----------
     source : Source
     steps : tuple of callables
-        What makes the (rows, q) response of each block of what the source has, one after the other.
+        What makes the blocks that are folded of those that the source has, one after the other.
     """
 
     def __init__(self, source: Source, steps: tuple[Step, ...] = ()) -> None:
@@ -171,10 +169,7 @@ class Stream(Rows):
     @cached_property
     def head(self) -> Block:
         """The first rows, with their responses."""
-        block = self.source.head()
-        for step in self.steps:
-            block = replace(block, y=step(block))
-        return block
+        return _stepped(self.source.head(), self.steps)
 
     @property
     def n_responses(self) -> int:
@@ -211,9 +206,18 @@ class Stream(Rows):
         """The same rows with the chosen features of each view only; others are not read."""
         return Stream(self.source.select(columns), self.steps)
 
-    def with_responses(self, of_block: Step) -> Stream:
+    def with_responses(self, of_block: Callable[[Block], Array]) -> Stream:
         """The same rows with responses that a function makes of each block when it is read."""
-        return Stream(self.source, (*self.steps, of_block))
+        return Stream(self.source, (*self.steps, Responding(of_block)))
+
+    def without(self, groups: Groups, i: int) -> Stream:
+        """The same rows, of which those of one group weigh nothing."""
+        return Stream(self.source, (*self.steps, LeftOut(groups, i)))
+
+    def root_mean_square(self) -> float:
+        """√(Σ w ‖y‖² / Σ w), by a read of y alone."""
+        total, weight = self._run(SumsOf(_squares), RESPONSE_ROWS, views=False)
+        return float(np.sqrt(total / weight))
 
     def y_mean(self) -> Array:
         """The weighted mean of each response, (q,)."""
@@ -288,6 +292,26 @@ class Stream(Rows):
         width = max(1, self.source.row_bytes)
         size = max(1, min(size, MOST_READ_BYTES // width))
         return max(FEWEST_ROWS, size, READ_BYTES // width // size * size)
+
+
+def _stepped(block: Block, steps: Iterable[Step]) -> Block:
+    return reduce(lambda done, step: step(done), steps, block)
+
+
+def _squares(block: Block) -> tuple[Array, Array]:
+    weight = np.ones(len(block)) if block.weight is None else block.weight
+    return weight @ np.sum(block.y**2, axis=1), weight.sum()
+
+
+@dataclass(frozen=True)
+class Responding:
+    """A step that gives a block the response that a function makes of it."""
+
+    of_block: Callable[[Block], Array]
+
+    def __call__(self, block: Block) -> Block:
+        """The same views and weights."""
+        return replace(block, y=self.of_block(block))
 
 
 @dataclass(frozen=True)
