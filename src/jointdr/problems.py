@@ -391,10 +391,10 @@ class _JudgedBlock:
     held_out: int
 
     def __call__(self, block: Block) -> tuple[Array, ...]:
-        held = block.rows(np.flatnonzero(self.groups(block)[0] == self.held_out))
-        weight = _weight(held, self.groups, None)
+        held = self.groups(block)[0] == self.held_out
+        weight = _weight(block, self.groups, None)[held]
         errors = [
-            weight * np.sum((held.y - link.predict(_coordinates(held, charts))) ** 2, axis=1)
+            weight * np.sum((block.y[held] - link.predict(_coordinates(block, charts)[held])) ** 2, axis=1)
             for charts, link in self.models
         ]
         E = np.column_stack(errors)
