@@ -23,7 +23,7 @@ def as_source(X: Any, y: Any, sample_weight: Any, groups: Any = None) -> Source 
     `groups` are the columns of each view where X is one dask DataFrame or array.
     """
     if _is_dask(X) or (isinstance(X, (tuple, list)) and any(map(_is_dask, X))) or _has_dask_views(X):
-        from jointdr.engines.dask import from_collections
+        from jointdr.io.collections import from_collections
 
         return from_collections(X, y, sample_weight, groups)
     if not isinstance(X, Source):

@@ -27,7 +27,8 @@ from jointdr.engines.local import Rows
 from jointdr.engines.stream import Stream
 from jointdr.links import Link, Products
 from jointdr.normalize import RankError, Whitener
-from jointdr.problems import Bases, Charts, Errors, Problem, ProblemByReads, ProblemInMemory, Sweep
+from jointdr.problems import Bases, Charts, Errors, Problem, ProblemInMemory, Sweep
+from jointdr.rereads import ProblemByReads
 
 LINKS = ("auto", "bilinear", "learned")
 

@@ -12,10 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 
-from jointdr import JDR, OLS, PCA, SIR
-from jointdr.engines.dask import Cluster, distributed, scan_partitions
+from jointdr import JDR, OLS, PCA, SIR, Dyads
+from jointdr.engines.dask import Cluster, distributed
+from jointdr.io import fold_dyads, scan_partitions
 from tests.scale.conftest import METHODS, assert_same
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed, which reads Parquet")
@@ -95,6 +97,21 @@ class TestCollections:
         parts = [part(slice(i, i + 1000)) for i in range(0, 3000, 1000)]
         assert_same(JDR(2).fit(parts), expected("JDR"))
         assert_same(SIR(2).fit(scan_partitions(parts)), expected("SIR"))
+
+    @pytest.mark.parametrize("observed", [None, "stored"])
+    def test_dyads(self, observed, data):
+        """Blocks of rows of Y, dense or sparse, with all pairs or with some."""
+        rng = np.random.default_rng(0)
+        A, B = data.A[:60], data.B[:40]
+        Y = np.outer(A[:, 0], B[:, 1]) + rng.standard_normal((60, 40))
+        if observed is not None:
+            Y = sparse.csr_array(Y * (rng.random(Y.shape) < 0.4))
+        dyads = Dyads(Y, A, B, observed)
+        blocks = [da.from_delayed(dask.delayed(Y[i : i + 20]), (20, 40), float) for i in range(0, 60, 20)]
+        keep = {"blocks": ("cross", "within"), "covariance": "full", "cross_covariance": True}
+        parts = fold_dyads(da.concatenate(blocks), da.from_array(A, chunks=25), B, observed=observed, n_folds=5, **keep)
+        for model in (JDR(2), JDR("auto"), JDR(2, moments="all")):
+            assert_same(clone(model).fit_moments(parts), clone(model).fit(dyads))
 
     def test_errors(self, data):
         A, B, y = (da.from_array(X, chunks=500) for X in (data.A, data.B, data.y))

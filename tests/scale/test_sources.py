@@ -12,8 +12,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from jointdr import JDR, OLS, PCA, PHD, SIR, SOLS
-from jointdr.engines import stream
-from jointdr.io import Source, scan_blocks, scan_npy, scan_parquet
+from jointdr.engines import looks, stream
+from jointdr.io import Source, scan_blocks, scan_npy, scan_parquet, write_transformed
 from tests.scale.conftest import METHODS, assert_same
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed, which reads Parquet")
@@ -89,6 +89,19 @@ def test_transform_comes_in_blocks(data, expected, monkeypatch):
         next(model.transform(swapped))
 
 
+@pytest.mark.parametrize("suffix", ["npy", "parquet"])
+def test_transformed_files(suffix, data, expected, tmp_path):
+    model, path = expected("JDR"), tmp_path / f"coordinates.{suffix}"
+    write_transformed(model, data.parquet(), path)
+    found = np.load(path) if suffix == "npy" else pd.read_parquet(path)
+    if suffix == "parquet":
+        assert list(found.columns) == list(model.get_feature_names_out())
+    np.testing.assert_allclose(found, np.hstack(model.transform((data.A, data.B))), atol=1e-12)
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+    with pytest.raises(ValueError, match=r"must end in .npy or .parquet"):
+        write_transformed(model, data.parquet(), tmp_path / "coordinates.csv")
+
+
 def test_zarr(data, expected, tmp_path):
     zarr = pytest.importorskip("zarr", reason="zarr is not installed")
     from jointdr.io import scan_zarr
@@ -142,7 +155,7 @@ def test_memory_does_not_grow_with_the_rows(tmp_path, monkeypatch):
         tracemalloc.stop()
         return found
 
-    monkeypatch.setattr(stream, "SAMPLE_ROWS", 1000)
+    monkeypatch.setattr(looks, "SAMPLE_ROWS", 1000)
     monkeypatch.setattr(stream, "RESPONSE_ROWS", 5000)
     assert peak(300_000) < 1.2 * peak(60_000)
 

@@ -2,7 +2,18 @@
 
 from jointdr.io.arrays import scan_npy, scan_zarr
 from jointdr.io.blocks import scan_blocks
+from jointdr.io.collections import fold_dyads, scan_partitions
 from jointdr.io.parquet import scan_parquet
+from jointdr.io.writing import write_transformed
 from jointdr.sources import Source
 
-__all__ = ["Source", "scan_blocks", "scan_npy", "scan_parquet", "scan_zarr"]
+__all__ = [
+    "Source",
+    "fold_dyads",
+    "scan_blocks",
+    "scan_npy",
+    "scan_parquet",
+    "scan_partitions",
+    "scan_zarr",
+    "write_transformed",
+]
