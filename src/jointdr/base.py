@@ -220,7 +220,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if not source.rereadable:
             self._require_one_read(READ_ONCE)
         with self._unchanged_on_failure():
-            views = self._validated(source, reset=True, minimum_rows=2)
+            views = self._validated_source(source, reset=True, minimum_rows=2)
             self._forget()
             self._fit_rows(views, stream_of(self, source, reset=True))
         if source.checkpoint is not None:
@@ -316,7 +316,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     def _transformed_blocks(self, source: Source) -> Iterator[Any]:
         self._solved()
-        views = self._validated(source, reset=False, minimum_rows=1)
+        views = self._validated_source(source, reset=False, minimum_rows=1)
         if views.names != source.names:
             raise ValueError(f"The source has the views {source.names}, but the model was fitted with {views.names}.")
         rows = Stream(source).with_responses(no_response)
@@ -364,7 +364,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         embedding = self._solved()
         source = as_source(X, y, sample_weight, self.views)
         if source is not None:
-            self._validated(source, reset=False, minimum_rows=1)
+            self._validated_source(source, reset=False, minimum_rows=1)
             stream = stream_of(self, source, reset=False)
             with np.errstate(all="ignore"):
                 value = self._criterion(embedding, stream)
@@ -426,7 +426,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if isinstance(X, Dyads):  # tables of different lengths
             X = Views._from_parts(X.names, X.feature_names, None, (X.A, X.B))
         if isinstance(X, Source):
-            return self._validated_source(X, reset, minimum_rows)
+            raise TypeError(f"A source is read by fit, score and transform of {name} only: give this rows in memory.")
         if self.views is None:
             views = as_views(X, name)
             if len(views) < minimum_rows:

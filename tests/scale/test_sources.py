@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import time
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,7 @@ from sklearn.base import clone
 from jointdr import JDR, OLS, PCA, PHD, SIR, SOLS
 from jointdr.engines import looks, stream
 from jointdr.io import Source, scan_blocks, scan_npy, scan_parquet, write_transformed
+from jointdr.rank import rank_profile
 from tests.scale.conftest import METHODS, assert_same
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed, which reads Parquet")
@@ -288,6 +291,32 @@ class TestErrors:
             JDR(1, views=[[0], [1]]).fit(data.npy())
         with pytest.raises(TypeError, match="no groups= beside a source"):
             SOLS().fit(data.npy(), groups=data.labels)
+
+    def test_only_what_reads_sources_takes_them(self, data, expected):
+        for call in (
+            lambda: PCA(2).partial_fit(data.npy()),
+            lambda: PHD(2, concatenate=True).fit((data.A, data.B), data.y).transform_joint(data.npy()),
+            lambda: rank_profile(JDR(2), data.npy(), data.y),
+        ):
+            with pytest.raises(TypeError, match="A source is read by fit, score and transform"):
+                call()
+
+    def test_one_thread_that_fails_ends_the_others(self, data, monkeypatch):
+        """A bad row in the last row group is found before the first thread has read all of its own."""
+        monkeypatch.setattr(stream.Lanes, "width", lambda self: 2)
+        seen = []
+
+        def watch(rows, nbytes):
+            seen.append(rows)
+            time.sleep(0.05)
+
+        groups = data.parquet()
+        leaves = groups.leaves()
+        bad = [leaves[0], replace(leaves[1], path="nowhere.parquet"), *leaves[2:]]
+        groups._leaves = lambda: bad
+        with pytest.raises(FileNotFoundError):
+            PCA(2).fit(groups.watched(watch))
+        assert len(seen) < len(leaves) // 2
 
     def test_a_failed_fit_leaves_the_model_as_it_was(self, data, tmp_path):
         model = JDR(2).fit(data.npy())

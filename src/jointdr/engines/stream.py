@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
@@ -118,10 +118,10 @@ class Lanes:
         with _blas_threads(cores // lanes) if lanes > 1 else nullcontext(), ThreadPoolExecutor(lanes) as pool:
             jobs = [pool.submit(task, leaves[i::lanes], told, True) for i in range(lanes)]
             try:
-                return reduce(task.merge, [job.result() for job in jobs])
-            except BaseException:
-                told.stop = True  # the other threads end at their next block
-                raise
+                failed = [job for job in wait(jobs, return_when=FIRST_EXCEPTION).done if job.exception() is not None]
+                return reduce(task.merge, [job.result() for job in failed or jobs])
+            finally:
+                told.stop = True  # where one thread has failed, the others end at their next block
 
 
 class Told:
