@@ -18,7 +18,7 @@ GROUP_ROWS = 50_000
 
 
 def written(folder: Path, rows: int, n: int, seed: int = 0) -> Path:
-    """n + n float32 columns and a response, in row groups of 50 000 rows, and of half a smaller file: two cores read."""
+    """n + n float32 columns and a response, in row groups of 50 000 rows, or half a smaller file: two cores read."""
     size = max(1, min(GROUP_ROWS, rows // 2))
     path = folder / f"{rows}.parquet"
     needed = rows * (2 * n * 4 + 8)
