@@ -114,6 +114,7 @@ class Scratch:
 
     def __init__(self) -> None:
         self._held: dict[Any, Array] = {}
+        self._centers: dict[int, tuple[Array, Array, Array]] = {}
 
     def like(self, X: Array, key: Any) -> Array | None:
         """A buffer with X's shape and dtype, or None where X is no NumPy array."""
@@ -124,6 +125,22 @@ class Scratch:
         if held is None or held.dtype != X.dtype or held.shape[1:] != X.shape[1:] or len(held) < len(X):
             held = self._held[key] = np.empty(X.shape, dtype=X.dtype, order="F" if key[1] else "C")
         return held[: len(X)]
+
+    def center(self, given: Array, k: int, X: Array) -> tuple[Array, Array]:
+        """A centre in X's precision, which is taken off, and the same in double precision, which is what it is then.
+
+        Of a centre that comes again and again, both are the same arrays again: on an accelerator it takes a wait to
+        see whether two are equal, but none to see that they are the same.
+        """
+        held = self._centers.get(k)
+        if held is None or held[0] is not given:
+            c = like(given, X)
+            double = as_float(c, namespace(c).float64)
+            as_given = like(given, double)
+            if bool(namespace(c).all(as_given == double)):
+                double = given if type(given) is type(double) and given.dtype == double.dtype else double
+            held = self._centers[k] = (given, c, double)
+        return held[1:]
 
 
 def shifted(X: Array, c: Array, out: Array | None = None) -> Array:

@@ -98,9 +98,10 @@ def jdr(moments: Moments, options: Options) -> Embedding:
         ``"within"`` block and the cross covariance too.
     options : Options
     """
-    moments = moments.to_numpy()
-    maps = whiteners(moments, options.normalize, options.ridge, options.names, options.features)
-    moments = placed(moments, options)
+    as_given = moments.to_numpy()
+    moments = placed(as_given, options)
+    central = moments if options.centred else None
+    maps = whiteners(as_given, options.normalize, options.ridge, options.names, options.features, central)
     blocks = normalized(moments, maps, options)
     X = blocks.pair(0, 1)
     if options.n_features_to_select is not None:

@@ -137,6 +137,7 @@ class Residuals:
     means: tuple[Array, ...]
     y_mean: Array
     joint: bool
+    needs_views = True
 
     def __call__(self, block: Block) -> Array:
         """The residuals as responses."""

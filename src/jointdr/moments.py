@@ -246,7 +246,7 @@ class Moments:
         """The centre shared by two parts: theirs if it is the same, the joint mean otherwise."""
         xp = namespace(c)
         total = self.weight + other.weight
-        if not total or bool(xp.all(c == d)):
+        if not total or c is d or bool(xp.all(c == d)):
             return c
         return c + (s + t + other.weight * (d - c)) / total
 
@@ -374,8 +374,10 @@ class Moments:
 
     def variances(self, view: int) -> Array:
         """The variance of each feature of a view about the centre."""
-        M = self.covariance(view)
-        return M if M.ndim == 1 else namespace(M).linalg.diagonal(M)
+        M = self.scatters[view]
+        if M is None or M.ndim == 1:
+            return self.covariance(view)
+        return namespace(M).linalg.diagonal(M) / self.weight
 
     def cross_covariance(self, j: int, k: int) -> Array:
         """C_ab about the centre, (n_j, n_k)."""

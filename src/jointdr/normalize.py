@@ -98,15 +98,17 @@ def whiteners(
     ridge: float | Literal["auto"] = 0.0,
     names: Sequence[str] = ("a", "b"),
     features: Sequence[Array | None] = (None, None),
+    central: Moments | None = None,
 ) -> tuple[Whitener, ...]:
     """The normalization of each view (steps 1.1 to 1.4), O(n³) for ``"full"`` and O(n) for ``"feature"``.
 
     ``"joint"`` has the same maps as ``"full"``: what it changes is the proxy. Give the moments as they were folded, not
-    centred yet: how far their centre lies from the mean says which variances are rounding.
+    centred yet: how far their centre lies from the mean says which variances are rounding. `central` are the same
+    moments about their mean, where these are at hand.
     """
     if normalize is None:
         return tuple(Whitener(np.zeros(n), None, np.ones(n)) for n in moments.n_features)
-    as_given, moments = moments, moments.central()
+    as_given, moments = moments, moments.central() if central is None else central
     result = []
     for k, (name, mean) in enumerate(zip(names, moments.means, strict=False)):
         variances = np.clip(moments.variances(k), 0, None)
@@ -143,7 +145,7 @@ def regularized(moments: Moments, view: int, ridge: float | Literal["auto"], con
     ``"auto"`` is the oracle approximating shrinkage of Chen, Wiesel, Eldar and Hero (2010) with the sample
     size replaced by Kish's effective one, (Σw)²/Σw², where rows are weighted. Rows of constant features are zero.
     """
-    Sigma = np.array(moments.covariance(view))
+    Sigma = np.asarray(moments.covariance(view))  # an array of its own
     varying = ~constant
     n = int(varying.sum())
     if Sigma.ndim == 1:
@@ -168,6 +170,18 @@ def regularized(moments: Moments, view: int, ridge: float | Literal["auto"], con
     return keep * Sigma + (diagonal if Sigma.ndim == 1 else np.diag(diagonal)), keep
 
 
+def _lower_inverse(L: Array) -> Array:
+    """The inverse of a lower triangular matrix, by halves, so that nearly all of it is matrix products."""
+    n = len(L)
+    if n <= 100:
+        return np.linalg.inv(L)
+    top, rest = slice(0, n // 2), slice(n // 2, n)
+    inverse = np.zeros_like(L)
+    inverse[top, top], inverse[rest, rest] = _lower_inverse(L[top, top]), _lower_inverse(L[rest, rest])
+    inverse[rest, top] = -(inverse[rest, rest] @ (L[rest, top] @ inverse[top, top]))
+    return inverse
+
+
 def whitening_matrix(Sigma: Array, eps: float, what: str) -> Array:
     """W with WᵀΣW = I and W Wᵀ = Σ⁺: the inverse transposed Cholesky factor (step 1.3), (n, k).
 
@@ -181,12 +195,13 @@ def whitening_matrix(Sigma: Array, eps: float, what: str) -> Array:
     if n == 0:
         return W
     scale = 1.0 / deviations[varying]
-    R = Sigma[np.ix_(varying, varying)] * np.outer(scale, scale)
+    R = (Sigma if n == len(Sigma) else Sigma[np.ix_(varying, varying)]) * scale
+    R *= scale[:, None]
     tolerance = 10 * np.sqrt(n) * eps
     try:
         # NumPy throughout: the threads of SciPy's BLAS would compete with those of the products before and after.
-        inverse = np.linalg.inv(np.linalg.cholesky(R))
-        reciprocal_condition = 1.0 / (np.abs(R).sum(axis=0).max() * np.sum(inverse**2))  # a lower bound
+        inverse = _lower_inverse(np.linalg.cholesky(R))
+        reciprocal_condition = 1.0 / float(np.linalg.norm(R, 1) * np.vdot(inverse, inverse))  # a lower bound
     except np.linalg.LinAlgError:
         reciprocal_condition = 0.0
     if reciprocal_condition > tolerance:

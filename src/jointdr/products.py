@@ -94,7 +94,8 @@ def block_sums(
     total = float(rows) if w is None else float(xp.sum(w))
     if y_center is None:
         y_center = xp.sum(Y if w is None else Y * w[:, None], axis=0) / (total or 1.0)
-    y_center = xp.zeros_like(xp.sum(Y, axis=0)) + like(y_center, Y)
+    if type(y_center) is not type(Y) or y_center.shape != (q,):
+        y_center = xp.zeros_like(xp.sum(Y, axis=0)) + like(y_center, Y)
     Y = Y - y_center
     # A weight is a row scaled by its square root, once the row is centred; the constant 1 is a column too.
     root = xp.ones((rows, 1), dtype=xp.float64, device=device(Y)) if w is None else xp.sqrt(w)[:, None]
@@ -104,11 +105,15 @@ def block_sums(
     for k, X in enumerate(views):
         X = as_float(X, dtype)
         if is_sparse(X) or isinstance(center, int):
-            c = like(np.zeros(X.shape[1]), Y)
+            centers.append(like(np.zeros(X.shape[1]), Y))
         else:
-            c = column_means(X, w, total) if center is None else like(center[k], X)
+            if center is None:
+                c = column_means(X, w, total)
+                double = as_float(c, xp.float64)
+            else:
+                c, double = scratch.center(center[k], k, X)
             X = shifted(X, c, out=scratch.like(X, k))
-        centers.append(as_float(c, xp.float64))
+            centers.append(double)
         centred.append(X if w is None else scale_rows(X, left[:, 0]))
 
     def product(X: Array, Z: Array) -> Array:

@@ -284,6 +284,10 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and np.isnan(value))
 
 
+TAIL_ROWS = 200_000
+"""How many responses are looked at, about, to tell whether their tails are heavy."""
+
+
 class Tail(NamedTuple):
     """What `tail_check` found."""
 
@@ -333,8 +337,8 @@ def tail_check(y: Any, share: float = 0.01) -> Tail:
 
 
 def warn_if_heavy(y: Array) -> None:
-    """The warning that `fit` gives."""
-    tail = tail_check(y)
+    """The warning that `fit` gives; of many rows it looks at some."""
+    tail = tail_check(y[:: max(1, len(y) // TAIL_ROWS)])
     if tail.is_heavy:
         warnings.warn(
             f"y has heavy tails (tail index {tail.tail_index:.2f}), so that a few rows may decide the fit. "

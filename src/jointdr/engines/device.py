@@ -11,11 +11,14 @@ import numpy as np
 
 from jointdr.arrays import Array, is_sparse
 from jointdr.engines.folds import Block
-from jointdr.engines.stream import Task, Told
+from jointdr.engines.stream import Lanes, Task, Told, stepped
 from jointdr.sources import Source
 
 BLOCK_BYTES = 256_000_000
 """A block is about this large. Three of them are on the device at a time, with copies that folding makes of one."""
+
+PIECE_BYTES = 16_000_000
+"""A block is copied in pieces of this size."""
 
 
 def require_torch() -> Any:
@@ -46,24 +49,36 @@ class Device:
         return 1
 
     def run(self, task: Task, leaves: Sequence[Any], watch: Any = None) -> Any:
-        """The state of all leaves."""
-        return task(leaves, Told(watch), early=True, placed=self.placed if task.views else None)
+        """The state of all leaves; a read of the response alone stays on the host."""
+        if not task.views:
+            return Lanes().run(task, leaves, watch)
+        told, steps = Told(watch), task.steps
+        first = getattr(task.fold, "takes_any_response", False) and not any(map(_needs_views, steps))
+        if not first:
+            return task(leaves, told, early=True, placed=self.placed)
+        # Responses go along with the views: a small copy would have to wait for the large ones that are under way.
+        task = replace(task, steps=())
+        return task(leaves, told, early=True, placed=lambda blocks: self.placed(_all_stepped(blocks, steps), True))
 
     def template(self, X: Array) -> Array:
         """A view without rows, as folds get to see it."""
         torch = require_torch()
         return _tensor(torch, X).to(self.name)
 
-    def placed(self, blocks: Iterator[Block]) -> Iterator[Block]:
-        """The same blocks with their views on the device; the next one is on its way while one is used."""
+    def placed(self, blocks: Iterator[Block], responses: bool = False) -> Iterator[Block]:
+        """The same blocks with their views on the device; the next one is on its way while one is used.
+
+        With `responses` these, and weights, go there as well.
+        """
         torch = require_torch()
         device = torch.device(self.name)
-        copied: Callable[[Block], Arriving] = _Copies(torch, device) if device.type == "cuda" else _Plain(torch, device)
+        copied = (_Copies if device.type == "cuda" else _Plain)(torch, device, responses)
         held: Arriving | None = None
         for block in blocks:
             coming = copied(block)
             if held is not None:
                 yield held()
+                copied.used()
             held = coming
         if held is not None:
             yield held()
@@ -73,46 +88,87 @@ Arriving = Callable[[], Block]
 """Gives a block whose copies have been started, to be used by what is asked of the device from now on."""
 
 
+def _needs_views(step: Any) -> bool:
+    return bool(getattr(step, "needs_views", False))
+
+
+def _all_stepped(blocks: Iterator[Block], steps: Sequence[Any]) -> Iterator[Block]:
+    return (stepped(block, steps) for block in blocks if len(block.y))
+
+
+def _parts_of(block: Block, responses: bool) -> list[Array]:
+    """What is copied: the views, and the responses and weights where asked for."""
+    return [*block.views, *(X for X in (block.y, block.weight) if responses and X is not None)]
+
+
+def _with_parts(block: Block, parts: Sequence[Any], responses: bool) -> Block:
+    n = len(block.views)
+    if not responses:
+        return replace(block, views=tuple(parts))
+    return Block(tuple(parts[:n]), parts[n], None if block.weight is None else parts[n + 1], block.first_row)
+
+
 @dataclass
 class _Plain:
     """Copies that are done when they are asked for, if the device has memory of its own at all."""
 
     torch: Any
     device: Any
+    responses: bool
 
     def __call__(self, block: Block) -> Arriving:
-        views = tuple(_tensor(self.torch, X).to(self.device) for X in block.views)
-        return lambda: replace(block, views=views)
+        parts = [_tensor(self.torch, X).to(self.device) for X in _parts_of(block, self.responses)]
+        return lambda: _with_parts(block, parts, self.responses)
+
+    def used(self) -> None:
+        """Nothing to wait for."""
 
 
 class _Copies:
     """Copies on a stream of their own, from pinned memory, so that they run beside the products."""
 
-    def __init__(self, torch: Any, device: Any) -> None:
-        self.torch, self.device = torch, device
+    def __init__(self, torch: Any, device: Any, responses: bool) -> None:
+        self.torch, self.device, self.responses = torch, device, responses
         self.stream = torch.cuda.Stream(device)
         self.staged: list[list[Any]] = [[], [], []]
         self.done: list[Any] = [None, None, None]
         self.turn = 0
+        self.products: list[Any] = []
 
     def __call__(self, block: Block) -> Arriving:
         torch = self.torch
         self.turn = (self.turn + 1) % len(self.done)
         if self.done[self.turn] is not None:
             self.done[self.turn].synchronize()  # what was staged here has arrived
+        if len(self.products) > 1:
+            self.products.pop(0).synchronize()  # no more blocks are on the device than there are turns
         with torch.cuda.stream(self.stream):
-            views = tuple(self._pinned(k, X).to(self.device, non_blocking=True) for k, X in enumerate(block.views))
+            parts = [self._sent(self._pinned(k, X)) for k, X in enumerate(_parts_of(block, self.responses))]
             done = self.done[self.turn] = torch.cuda.Event()
             done.record(self.stream)
 
         def arrived() -> Block:
             products = torch.cuda.current_stream(self.device)
             products.wait_event(done)
-            for X in views:
+            for X in parts:
                 X.record_stream(products)  # its memory is not used again before they are done with it
-            return replace(block, views=views)
+            return _with_parts(block, parts, self.responses)
 
         return arrived
+
+    def used(self) -> None:
+        """All that a block is used for has been asked of the device."""
+        event = self.torch.cuda.Event()
+        event.record(self.torch.cuda.current_stream(self.device))
+        self.products.append(event)
+
+    def _sent(self, rows: Any) -> Any:
+        """The rows on the device, in pieces between which small copies that products wait for find a place."""
+        there = self.torch.empty(rows.shape, dtype=rows.dtype, device=self.device)
+        size = max(1, PIECE_BYTES // max(1, rows.element_size() * rows[:1].numel()))
+        for start in range(0, len(rows), size):
+            there[start : start + size].copy_(rows[start : start + size], non_blocking=True)
+        return there
 
     def _pinned(self, k: int, X: Array) -> Any:
         """The rows in memory that the device can read by itself: their own, or a buffer that is used again."""
@@ -155,7 +211,7 @@ def on_device(source: Source, device: str = "cuda", block_bytes: int = BLOCK_BYT
     >>> from jointdr.datasets import make_bilinear
     >>> from jointdr.io import on_device, scan_arrays
     >>> X, y, _ = make_bilinear(5000, n_features=(20, 10), n_components=2, random_state=0)
-    >>> source = scan_arrays(a=X["a"], b=X["b"], y=y)
+    >>> source = scan_arrays(a=X.arrays[0], b=X.arrays[1], y=y)
     >>> model = JDR(2).fit(on_device(source, "cuda"))  # doctest: +SKIP
     """
     torch = require_torch()

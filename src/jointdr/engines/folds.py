@@ -133,10 +133,12 @@ def _parts(blocks: Iterable[tuple[int, Block]], keep: dict[str, Any]) -> Iterato
     D² is relative to that, up to the number of blocks.
     """
     keep = {**keep, "scratch": Scratch()}
-    pilot: dict[str, Any] = {}
+    raw = isinstance(keep.get("center"), int)
     for i, block in blocks:
-        part = Moments.of_block(block.views, block.y, block.weight, **(pilot | keep))
-        pilot = pilot or {"center": part.centers, "y_center": part.y_center}
+        part = Moments.of_block(block.views, block.y, block.weight, **keep)
+        if not raw:  # the very arrays, which it takes no look at to see that they are the same
+            keep["center"] = part.centers
+        keep["y_center"] = part.y_center
         yield i, part
 
 
@@ -146,6 +148,8 @@ class MomentsOf:
 
     keep: dict[str, Any]
     nbytes: int = 0
+    takes_any_response = True
+    """Whether responses and weights may lie where the views do, too."""
 
     def __call__(self, blocks: Iterable[Block]) -> Moments:
         """O(rows · n²)."""

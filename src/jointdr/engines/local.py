@@ -51,6 +51,11 @@ def block_rows(views: Sequence[Array], minimum: int = FEWEST_ROWS, block_bytes: 
     return max(minimum, min(fitting))
 
 
+def _spreads(y: Array) -> Array:
+    """The largest minus the smallest value of each response, (q,)."""
+    return np.atleast_1d(np.ptp(y.ravel())) if y.shape[1] == 1 else np.ptp(y, axis=0)
+
+
 class Rows:
     """Rows in memory that can be read again and again, block by block.
 
@@ -107,14 +112,13 @@ class Rows:
 
     def varies(self) -> bool:
         """Whether a response takes more than one value in rows of positive weight."""
-        return bool(np.ptp(self.y if self.weight is None else self.y[self.weight > 0], axis=0).any())
+        return bool(_spreads(self.y if self.weight is None else self.y[self.weight > 0]).any())
 
     def centred(self) -> Rows:
         """The same rows with the mean of y taken off."""
-        y = np.where(np.ptp(self.y, axis=0) > 0, self.y, 0.0)
+        y = self.y - np.where(_spreads(self.y) > 0, self.y_mean(), self.y[0])
         # The mean is rounded to its own precision; the mean of what is left removes the rest.
-        for _ in range(2):
-            y = y - np.average(y, axis=0, weights=self.weight)
+        y -= np.average(y, axis=0, weights=self.weight)
         return Rows(self.views, y, self.weight)
 
     def pilot(self, groups: Groups | None = None) -> dict[str, Any]:

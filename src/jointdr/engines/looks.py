@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.arrays import Array, is_sparse
-from jointdr.engines.folds import Block, fold_of
+from jointdr.engines.folds import Block
 
 SAMPLE_ROWS = 100_000
 """How many responses are looked at to tell whether they have heavy tails."""
@@ -56,8 +56,7 @@ class Summarize:
         w = np.ones(len(y)) if block.weight is None else block.weight
         counted = y[w > 0]
         center = np.average(counted, axis=0, weights=w[w > 0]) if len(counted) else np.zeros(y.shape[1])
-        numbers = np.arange(block.first_row, block.first_row + len(y))
-        taken = np.ones(len(y), dtype=bool) if self.stride == 1 else fold_of(numbers, self.stride) == 0
+        taken = slice(-block.first_row % self.stride, None, self.stride)  # the same rows however they are cut
         return Summary(
             len(y),
             float(w.sum()),
@@ -66,7 +65,7 @@ class Summarize:
             w @ (y - center),
             counted.min(axis=0, initial=np.inf),
             counted.max(axis=0, initial=-np.inf),
-            y[taken & (w > 0), 0] if y.shape[1] else np.empty(0),
+            y[taken, 0][w[taken] > 0] if y.shape[1] else np.empty(0),
         )
 
     def merge(self, one: Summary, two: Summary) -> Summary:

@@ -40,11 +40,14 @@ Step = Callable[[Block], Block]
 
 def ahead(blocks: Iterator[T]) -> Iterator[T]:
     """The same blocks; the next one is read in a thread while the current one is used."""
-    with ThreadPoolExecutor(1) as reader:
+    reader = ThreadPoolExecutor(1)
+    try:
         coming = reader.submit(next, blocks, None)
         while (block := coming.result()) is not None:
             coming = reader.submit(next, blocks, None)
             yield block
+    finally:
+        reader.shutdown(wait=False)  # where a fold has failed, this may run in the reader itself
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ class Task:
         for block in blocks:
             if len(block.y):
                 for piece in block.pieces(self.size):
-                    yield _stepped(piece, self.steps)
+                    yield stepped(piece, self.steps)
             if watch is not None:
                 watch(block)
 
@@ -180,7 +183,7 @@ class Stream(Rows):
     @cached_property
     def head(self) -> Block:
         """The first rows, with their responses."""
-        return _stepped(self.source.head(), self.steps)
+        return stepped(self.source.head(), self.steps)
 
     @property
     def n_responses(self) -> int:
@@ -194,7 +197,10 @@ class Stream(Rows):
         """
         head = self.head if groups is None else groups(self.head)[1]
         views, y = head.views, head.y
-        center = tuple(np.zeros(X.shape[1]) if is_sparse(X) else np.mean(X, axis=0, dtype=float) for X in views)
+        # In the precision of the rows, in which it is taken off.
+        center = tuple(
+            np.zeros(X.shape[1]) if is_sparse(X) else np.mean(X, axis=0, dtype=float).astype(X.dtype) for X in views
+        )
         return {"center": center, "y_center": np.where(np.isfinite(y), y, 0.0).mean(axis=0)}
 
     @property
@@ -306,7 +312,8 @@ class Stream(Rows):
         return max(FEWEST_ROWS, size, READ_BYTES // width // size * size)
 
 
-def _stepped(block: Block, steps: Iterable[Step]) -> Block:
+def stepped(block: Block, steps: Iterable[Step]) -> Block:
+    """A block with the responses and weights that some steps make of it, one after the other."""
     return reduce(lambda done, step: step(done), steps, block)
 
 
@@ -320,6 +327,11 @@ class Responding:
     """A step that gives a block the response that a function makes of it."""
 
     of_block: Callable[[Block], Array]
+
+    @property
+    def needs_views(self) -> bool:
+        """Whether the function looks at views."""
+        return bool(getattr(self.of_block, "needs_views", False))
 
     def __call__(self, block: Block) -> Block:
         """The same views and weights."""
