@@ -160,7 +160,9 @@ class Moments:
             return u[:, None] * v[None, :]
 
         def second(M: Array, du: Array, su: Array, dv: Array, sv: Array) -> Array:
-            return M + outer(du, sv + w * dv) + outer(su, dv)
+            moved = M + outer(du, sv + w * dv)
+            moved += outer(su, dv)
+            return moved
 
         scatters: list[Array | None] = []
         for M, d, s in zip(self.scatters, deltas, self.sums, strict=True):
@@ -177,10 +179,10 @@ class Moments:
             # Σ (a+δa)(y+δy)(b+δb)ᵀ = T + δa C_ybᵀ + C_ay δbᵀ + S_y δa δbᵀ + δy Σ (a+δa)(b+δb)ᵀ
             right = self.y_scatters[k].T + self.y_sum[:, None] * deltas[k][None, :]
             T = T + deltas[j][None, :, None] * right[:, None, :]
-            T = T + self.y_scatters[j].T[:, :, None] * deltas[k][None, None, :]
+            T += self.y_scatters[j].T[:, :, None] * deltas[k][None, None, :]
             between = scatters[j] if j == k else cross.get((j, k))
             if between is not None:
-                T = T + delta_y[:, None, None] * between[None, :, :]
+                T += delta_y[:, None, None] * between[None, :, :]
             elif not self._is_rounding(delta_y):
                 missing = "covariance='full'" if j == k else "cross_covariance=True"
                 raise ValueError(

@@ -130,7 +130,7 @@ class _Copies:
     def __init__(self, torch: Any, device: Any, responses: bool) -> None:
         self.torch, self.device, self.responses = torch, device, responses
         self.stream = torch.cuda.Stream(device)
-        self.staged: list[list[Any]] = [[], [], []]
+        self.staged: list[dict[int, Any]] = [{}, {}, {}]
         self.done: list[Any] = [None, None, None]
         self.turn = 0
         self.products: list[Any] = []
@@ -176,11 +176,10 @@ class _Copies:
         if tensor.is_pinned():
             return tensor
         buffers = self.staged[self.turn]
-        if len(buffers) <= k:
-            buffers.append(self.torch.empty(0, dtype=tensor.dtype, pin_memory=True))
-        if buffers[k].numel() < tensor.numel() or buffers[k].dtype != tensor.dtype:
-            buffers[k] = self.torch.empty(tensor.numel(), dtype=tensor.dtype, pin_memory=True)
-        return buffers[k][: tensor.numel()].view(tensor.shape).copy_(tensor)
+        held = buffers.get(k)
+        if held is None or held.numel() < tensor.numel() or held.dtype != tensor.dtype:
+            held = buffers[k] = self.torch.empty(tensor.numel(), dtype=tensor.dtype, pin_memory=True)
+        return held[: tensor.numel()].view(tensor.shape).copy_(tensor)
 
 
 def _tensor(torch: Any, X: Array) -> Any:
