@@ -66,15 +66,16 @@ def embedding_map(
         style = {"marker": markers[k], "s": size if k == 0 else 0.8 * size, "linewidths": 0, "alpha": 0.65}
         given = None if color is None else color[k]
         if given is None:
-            ax.scatter(Z[:, at[0]], Z[:, at[1]], color=colours[k], label=names[k], **style)
+            alone = color is None or not any(part is not None for part in color)
+            ax.scatter(Z[:, at[0]], Z[:, at[1]], color=colours[k] if alone else INK, label=names[k], **style)
         else:
             _draw_coloured(ax, Z[:, at], given, names[k], style)
         for place, text in () if labels is None or labels[k] is None else labels[k]:
             ax.annotate(text, Z[place, at], (4, 3), textcoords="offset points", fontsize=8, color=INK)
     ax.set(xlabel=f"direction {directions[0]}", ylabel=f"direction {directions[1]}")
     tidy(ax)
-    legend = ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=3, fontsize=8.5,
-                       handletextpad=0.2, columnspacing=1.0, borderaxespad=0.2)  # fmt: skip
+    compact = {"handletextpad": 0.2, "columnspacing": 1.0, "borderaxespad": 0.2, "fontsize": 8.5}
+    legend = ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=3, **compact)
     for handle in legend.legend_handles:
         handle.set_alpha(1)
         handle.set_sizes([26])

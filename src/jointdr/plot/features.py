@@ -49,8 +49,8 @@ def loadings(model: Any, ax: Any = None, *, direction: int = 1, view: int | None
         largest = float(np.abs(weights).max(initial=0.0)) or 1.0
         at = place - 1.0 - np.arange(len(names))
         ax.barh(at, weights / largest, color=colour, height=0.7)
-        ax.annotate(title, (0, place), xycoords=("axes fraction", "data"), color=colour, fontsize=9, va="center",
-                    fontweight="bold")  # fmt: skip
+        heading = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 9, "fontweight": "bold"}
+        ax.annotate(title, (0, place), color=colour, **heading)
         ticks += at.tolist()
         texts += [shortened(name) for name in names]
         place = float(at[-1]) - 1.3 if len(at) else place - 1.3

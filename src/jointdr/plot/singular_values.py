@@ -50,8 +50,8 @@ def scree(found: Any, ax: Any = None, *, n_shown: int | None = None, rank: int |
     ax.set_xlim(0.4, k + 0.6)
     if rank is not None and rank <= k:
         ax.axvline(rank + 0.5, color=QUIET, lw=0.8, ls=":")
-        ax.annotate(f"fitted: {rank}", (rank + 0.5, 0.97), (-4, 0), xycoords=("data", "axes fraction"),
-                    textcoords="offset points", ha="right", va="top", fontsize=8, color=QUIET)  # fmt: skip
+        place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top"}
+        ax.annotate(f"fitted: {rank}", (rank + 0.5, 0.99), (4, 0), fontsize=8, color=QUIET, **place)
     title = f"Directions above noise: {chosen}" if len(null) else "Singular values"
     ax.set(title=title, xlabel="direction", ylabel="singular value of the proxy")
     tidy(ax)
@@ -93,8 +93,7 @@ def _draw_chance(ax: Any, numbers: Array, null: Array, level: float) -> None:
     threshold = null_threshold(null, level)
     ax.axhline(threshold, color=QUIET, lw=1, ls="--")
     text = {"textcoords": "offset points", "fontsize": 8, "color": QUIET}
-    right = (1.0, threshold)
-    ax.annotate(f"chance rarely exceeds this ({level:.0%})", right, (-2, 3), ha="right",
-                xycoords=("axes fraction", "data"), **text)  # fmt: skip
-    middle = len(numbers) // 2
-    ax.annotate("permuted", (numbers[middle], low[middle]), (0, -4), ha="center", va="top", **{**text, "color": INK})
+    said = f"chance rarely exceeds this ({level:.0%})"
+    ax.annotate(said, (1.0, threshold), (-2, 3), ha="right", xycoords=("axes fraction", "data"), **text)
+    middle = float(low[0] + high[0]) / 2
+    ax.annotate("permuted", (numbers[0], middle), (6, 0), va="center", **{**text, "color": INK})
