@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from numbers import Integral
 from pathlib import Path
@@ -96,21 +96,6 @@ class Recommender(BaseEstimator):
             ids = np.arange(new.X.shape[0]).astype(str)
         scorer = self._scorer(None if new is None else new.X, None, count=True)
         return top_pairs(scorer, ids, self.column_ids_, int(k), known, self._rows_at_once(len(self.column_ids_)))
-
-    def _recommended_at(self, places: Sequence[int], k: int, exclude_known: bool = True) -> Any:
-        """The k best columns for some of the rows that were fitted, as `recommend` gives them; others are not scored.
-
-        A row that is fitted is scored by its place, because its features need not be in the model.
-        """
-        if k < 1:
-            raise ValueError(f"k={k} must be an integer >= 1.")
-        scorer = self._scorer(None, None, count=True)
-
-        def scores(at: slice) -> Block:
-            return scorer(slice(places[at.start], places[at.start] + 1))
-
-        known = self._known[places] if exclude_known else None
-        return top_pairs(scores, self.row_ids_[places], self.column_ids_, k, known, size=1)
 
     def report(
         self,

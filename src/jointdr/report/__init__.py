@@ -49,8 +49,8 @@ def write_report(
 
     Notes
     -----
-    The map has at most 5000 points and the table at most 20 000 pairs, drawn at random if there are more; the report
-    then says so. It stays below 5 MB unless ids or names are very long.
+    The map has at most 5000 points, drawn at random if there are more, and the table at most 30 000 pairs; the report
+    says so where something is left out. It stays below 5 MB unless ids or names are very long.
     """
     from jointdr.report.page import rendered  # jinja2 is optional
 

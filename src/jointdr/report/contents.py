@@ -17,12 +17,13 @@ from jointdr.plot.curves import recalls
 from jointdr.plot.features import heaviest
 from jointdr.profile import RankProfile, rank_profile
 from jointdr.rank import null_threshold
+from jointdr.ranking import top_pairs
 from jointdr.report.facts import facts_of
 from jointdr.report.tables import About
 from jointdr.theory import diagnose
 
 MOST_POINTS = 5000
-MOST_LISTED = 20_000
+MOST_LISTED = 30_000
 MOST_VALUES = 100
 N_PERMUTATIONS = 20
 N_DIRECTIONS = 6
@@ -240,16 +241,17 @@ def _recall(evaluation: Any) -> Section | Missing:
 
 
 def _recommendations(model: Any, about: About, k: int) -> Section | Missing:
-    if not hasattr(model, "_recommended_at"):
+    if not hasattr(model, "recommend"):
         return f"A {type(model).__name__} gives coordinates, not scores, so there is nothing to recommend."
     total = len(model.row_ids_)
-    at = _some(total, max(1, MOST_LISTED // k))
-    best = model.recommend(k=k) if len(at) == total else model._recommended_at(at.tolist(), k)
+    listed = min(total, MOST_LISTED)
+    each = min(k, max(1, MOST_LISTED // listed))
+    best = model.recommend(k=each) if listed == total else _first(model, listed, each)
     row, column = (np.unique(np.asarray(best[name], dtype=str), return_inverse=True) for name in ("row", "column"))
-    known = [
-        name for name in ("neighbors",) if name in (best.dtype.names or () if isinstance(best, np.ndarray) else best)
+    notes = [
+        f"The table has {each} instead of {k} for each, so that this file stays small." if each < k else "",
+        f"It has the first {listed} of {total} rows only." if listed < total else "",
     ]
-    note = "" if len(at) == total else f"For {len(at)} of {total} rows, drawn at random."
     return {
         "names": [str(name) for name in model.view_names_],
         "rows": [row[0].tolist(), _labels(row[0], model.row_ids_, about.labels[0])],
@@ -258,10 +260,21 @@ def _recommendations(model: Any, about: About, k: int) -> Section | Missing:
         "column": column[1].tolist(),
         "score": _short(np.asarray(best["score"], dtype=float)),
         "rank": np.asarray(best["rank"]).tolist(),
-        "neighbors": _short(np.asarray(best["neighbors"], dtype=float)) if known else None,
-        "k": k,
-        "note": note,
+        "neighbors": _short(np.asarray(best["neighbors"], dtype=float)) if _has(best, "neighbors") else None,
+        "k": each,
+        "note": " ".join(notes).strip(),
     }
+
+
+def _first(model: Any, count: int, k: int) -> Any:
+    """The k best columns of the first rows, as `recommend` gives them; others are not scored."""
+    scorer, size = model._scorer(None, None, count=True), model._rows_at_once(len(model.column_ids_))
+    return top_pairs(scorer, model.row_ids_[:count], model.column_ids_, k, model._known[:count], size)
+
+
+def _has(table: Any, name: str) -> bool:
+    """Whether a DataFrame or a structured array has a column."""
+    return name in (table.dtype.names or ()) if isinstance(table, np.ndarray) else name in table
 
 
 def _labels(ids: Array, known: Array, labels: list[str] | None) -> list[str] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def rendered(contents: Contents, title: str) -> str:
         title=title,
         version=__version__,
         contents=contents,
-        facts=[(name, in_words(value)) for name, value in contents.facts.items()],
+        facts=[(name, _in_words(value)) for name, value in contents.facts.items()],
         style=style,
         script=script,
         policy=policy(style, script),
@@ -67,6 +68,13 @@ def as_json(value: Any) -> str:
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
+
+
+def _in_words(value: Any) -> str:
+    """A fact; the size of one kind of things as a phrase."""
+    if isinstance(value, Mapping) and {"name", "count", "features"} == set(value):
+        return f"{value['name']}: {value['count']}, with {value['features']} features"
+    return in_words(value)
 
 
 def _hash(text: str) -> str:

@@ -14,7 +14,13 @@
     return node;
   }
 
-  const number = (value) => (value === null ? "–" : Number(value.toPrecision(4)).toString());
+  function number(value) {
+    if (value === null) return "–";
+    const rounded = Number(value.toPrecision(4));
+    const size = Math.abs(rounded);
+    const text = size > 0 && (size < 1e-3 || size >= 1e6) ? Number(rounded.toPrecision(3)).toExponential() : String(rounded);
+    return text.replaceAll("-", "−").replace("e+", "e");
+  }
 
   // Round numbers between two ends.
   function ticks(low, high, wanted) {
@@ -31,7 +37,8 @@
   function frame(parent, { title, x, y, right = 20, xlabel, ylabel, whole = false }) {
     const width = Math.max(300, Math.min(parent.clientWidth || 700, 900));
     const height = Math.round(Math.min(360, 0.62 * width));
-    const box = { left: 52, right: width - right, top: 14, bottom: height - 40 };
+    const widest = Math.max(...ticks(...y, 5).map((v) => number(v).length));
+    const box = { left: 28 + 7 * widest, right: width - right, top: 14, bottom: height - 40 };
     const svg = add(parent, "svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title });
     const px = (v) => box.left + ((v - x[0]) / (x[1] - x[0])) * (box.right - box.left);
     const py = (v) => box.bottom - ((v - y[0]) / (y[1] - y[0])) * (box.bottom - box.top);
@@ -66,7 +73,9 @@
     }
     if (rank < values.length) {
       add(svg, "path", { class: "mark", d: `M${px(rank + 0.5)},${box.top}V${box.bottom}` });
-      add(svg, "text", { x: px(rank + 0.5) + 4, y: box.top + 9 }, `fitted: ${rank}`);
+      const late = rank > 0.6 * values.length;
+      const side = { x: px(rank + 0.5) + (late ? -4 : 4), "text-anchor": late ? "end" : "start" };
+      add(svg, "text", { ...side, y: box.top + 9 }, `fitted: ${rank}`);
     }
     add(svg, "path", { class: "line rows-line", d: path(xs, values, px, py) });
     values.forEach((v, i) => {
@@ -124,7 +133,8 @@
     const axes = add(svg, "g");
     const layer = add(svg, "g");
     const size = points.length > 2000 ? 2 : points.length > 400 ? 3 : 4.5;
-    for (const p of points) {
+    // Where one kind has colours, the other one is drawn first, so that it hides none of them.
+    for (const p of [...points].sort((a, b) => (a.group !== null) - (b.group !== null))) {
       const colour = p.group !== null ? (p.group < 0 ? "none-of-them" : `${legend.is_scale ? "q" : "g"}${p.group}`)
         : legend.groups.length ? "plain" : ["row", "column"][p.k];
       p.node = p.k === 0 ? add(layer, "circle", { class: `point ${colour}`, r: size }) : add(layer, "path", { class: `point ${colour}` });
