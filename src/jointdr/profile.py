@@ -98,7 +98,7 @@ class RankProfile:
 
     def _draw_criterion(self, axis: Any, k: int, shared: bool) -> None:
         from jointdr.plot.axes import COLUMNS as color
-        from jointdr.plot.axes import whole_numbers
+        from jointdr.plot.axes import tidy, whole_numbers
 
         axis.plot(range(k + 1), self.criterion[: k + 1], ".-", color=color, lw=1)
         if self.best <= k:
@@ -108,6 +108,8 @@ class RankProfile:
             return
         axis.set(title=f"Best on held-out rows: {self.best}", xlabel="number of directions")
         whole_numbers(axis)
+        tidy(axis)
+        axis.yaxis.label.set_color(color)
 
 
 def rank_profile(

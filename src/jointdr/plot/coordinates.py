@@ -61,13 +61,15 @@ def embedding_map(
     ax.axhline(0, color="0.88", lw=0.8, zorder=0)
     ax.axvline(0, color="0.88", lw=0.8, zorder=0)
     markers, colours = ("o", "D"), (ROWS, COLUMNS)
+    plain = color is None or all(part is None for part in color)
     for k, Z in enumerate(points):
         size = float(np.clip(2500 / max(len(Z), 1), 4, 28))
         style = {"marker": markers[k], "s": size if k == 0 else 0.8 * size, "linewidths": 0, "alpha": 0.65}
         given = None if color is None else color[k]
         if given is None:
-            alone = color is None or not any(part is not None for part in color)
-            ax.scatter(Z[:, at[0]], Z[:, at[1]], color=colours[k] if alone else INK, label=names[k], **style)
+            # Beside things in colours, those without are in the background.
+            shade = {"color": colours[k]} if plain else {"color": INK, "alpha": 0.3, "zorder": 0.5}
+            ax.scatter(Z[:, at[0]], Z[:, at[1]], label=names[k], **{**style, **shade})
         else:
             _draw_coloured(ax, Z[:, at], given, names[k], style)
         for place, text in () if labels is None or labels[k] is None else labels[k]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.arrays import Array
-from jointdr.plot.axes import INK, NOISE, QUIET, ROWS, axis_of, tidy, whole_numbers
+from jointdr.plot.axes import NOISE, QUIET, ROWS, axis_of, tidy, whole_numbers
 from jointdr.rank import null_threshold
 
 
@@ -40,7 +40,7 @@ def scree(found: Any, ax: Any = None, *, n_shown: int | None = None, rank: int |
     k = n_drawn(found, n_shown if n_shown is None or rank is None else max(n_shown, rank))
     numbers = np.arange(1, k + 1)
     if len(null):
-        _draw_chance(ax, numbers, null[:, :k], level)
+        _draw_chance(ax, numbers, null[:, :k], level, top=float(values[0]))
     ax.plot(numbers, values[:k], color=ROWS, lw=1, alpha=0.6)
     style: dict[str, Any] = {"color": ROWS, "ms": 5 if k <= 30 else 3.5, "ls": "none", "marker": "o", "clip_on": False}
     filled = k if chosen is None else min(chosen, k)
@@ -86,7 +86,7 @@ def _parts(found: Any) -> tuple[Array, Array, float, int | None]:
     return values, np.empty((0, len(values))), 0.05, None
 
 
-def _draw_chance(ax: Any, numbers: Array, null: Array, level: float) -> None:
+def _draw_chance(ax: Any, numbers: Array, null: Array, level: float, top: float) -> None:
     """The band of permuted data, and the line that a direction has to exceed; both are named where they are."""
     low, high = np.quantile(null, [0.025, 0.975], axis=0)
     ax.fill_between(numbers, low, high, color=NOISE, alpha=0.5, lw=0)
@@ -95,5 +95,6 @@ def _draw_chance(ax: Any, numbers: Array, null: Array, level: float) -> None:
     text = {"textcoords": "offset points", "fontsize": 8, "color": QUIET}
     said = f"chance rarely exceeds this ({level:.0%})"
     ax.annotate(said, (1.0, threshold), (-2, 3), ha="right", xycoords=("axes fraction", "data"), **text)
-    middle = float(low[0] + high[0]) / 2
-    ax.annotate("permuted", (numbers[0], middle), (6, 0), va="center", **{**text, "color": INK})
+    below = low[0] > 0.12 * top  # where there is room between the band and the axis
+    place: dict[str, Any] = {"xytext": (2, -3 if below else 3), "va": "top" if below else "bottom"}
+    ax.annotate("permuted", (numbers[0], low[0] if below else high[0]), **place, **text)

@@ -68,8 +68,9 @@
       add(svg, "path", { class: "band", d: `${path(xs, chance.high, px, py)}${back}Z` });
       add(svg, "path", { class: "chance", d: `M${box.left},${py(chance.threshold)}H${box.right}` });
       add(svg, "text", { x: box.right, y: py(chance.threshold) - 5, "text-anchor": "end" },
-        `chance rarely exceeds this (${Math.round(100 * chance.level)} %)`);
-      add(svg, "text", { x: px(1) + 8, y: py((chance.low[0] + chance.high[0]) / 2) + 4 }, "permuted");
+        `${box.right - box.left > 400 ? "chance rarely exceeds this" : "chance"} (${Math.round(100 * chance.level)} %)`);
+      const below = chance.low[0] > 0.12 * top;
+      add(svg, "text", { x: px(1) + 2, y: below ? py(chance.low[0]) + 14 : py(chance.high[0]) - 5 }, "permuted");
     }
     if (rank < values.length) {
       add(svg, "path", { class: "mark", d: `M${px(rank + 0.5)},${box.top}V${box.bottom}` });
@@ -132,6 +133,7 @@
       "aria-label": `Map of ${kinds.map((kind) => `${kind.ids.length} ${kind.name}`).join(" and ")}` });
     const axes = add(svg, "g");
     const layer = add(svg, "g");
+    const titles = add(svg, "g");
     const size = points.length > 2000 ? 2 : points.length > 400 ? 3 : 4.5;
     // Where one kind has colours, the other one is drawn first, so that it hides none of them.
     for (const p of [...points].sort((a, b) => (a.group !== null) - (b.group !== null))) {
@@ -171,9 +173,10 @@
       const px = (v) => ((v - cx + rx) / (2 * rx)) * width;
       const py = (v) => height - ((v - cy + ry) / (2 * ry)) * height;
       axes.replaceChildren();
+      titles.replaceChildren();
       add(axes, "path", { class: "axis", d: `M0,${py(0)}H${width}M${px(0)},0V${height}` });
-      add(axes, "text", { x: width - 4, y: Math.min(Math.max(py(0) - 5, 12), height - 4), "text-anchor": "end" }, `direction ${fromX() + 1} →`);
-      add(axes, "text", { x: Math.min(Math.max(px(0) + 5, 4), width - 90), y: 12 }, `↑ direction ${fromY() + 1}`);
+      add(titles, "text", { x: width - 4, y: Math.min(Math.max(py(0) - 5, 12), height - 4), "text-anchor": "end" }, `direction ${fromX() + 1} →`);
+      add(titles, "text", { x: Math.min(Math.max(px(0) + 5, 4), width - 90), y: 12 }, `↑ direction ${fromY() + 1}`);
       points.forEach((p, i) => {
         [p.x, p.y] = [px(x[i]), py(y[i])];
         if (p.k === 0) { p.node.setAttribute("cx", p.x.toFixed(1)); p.node.setAttribute("cy", p.y.toFixed(1)); }
