@@ -144,6 +144,11 @@ def test_colours(model):
     assert about.is_scale
     assert np.bincount(about.groups[0]).tolist() == [16] * 5
     assert about.labels[0][-2:] == ["skin", ""]
+    few = pd.DataFrame({"system": pd.array(["eye", pd.NA], dtype="string")}, index=["d3", "d4"])
+    about = About.of(model, few, None, "system", "system")  # most ids are not in the table, and one has no value
+    assert np.flatnonzero(about.groups[0] >= 0).tolist() == [3]
+    assert about.labels[0][2:5] == ["", "eye", ""]
+    assert few.index.tolist() == ["d3", "d4"]
     with pytest.raises(ValueError, match="color='colour' is not a column of the tables given; they have system, age"):
         About.of(model, rows, None, "colour", None)
     with pytest.raises(ValueError, match="give rows= or columns="):

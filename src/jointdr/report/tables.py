@@ -64,9 +64,12 @@ def _looked_up(table: Any, ids: Any, column: str | None) -> Any:
     """The values of a column for these ids, missing where the table has no such id; None without a table or column."""
     if table is None or column is None or column not in table.columns:
         return None
-    found = table[column]
-    found.index = found.index.astype(str)
-    return found[~found.index.duplicated()].reindex([str(i) for i in ids]).to_numpy()
+    found = table[column].set_axis(table.index.astype(str))
+    found = found[~found.index.duplicated()].reindex([str(i) for i in ids])
+    values = found.to_numpy()
+    if values.dtype.kind in "iuf":
+        return values
+    return found.astype(object).where(found.notna(), None).to_numpy()  # pandas has several values for "missing"
 
 
 def _grouped(values: list[Any]) -> tuple[tuple[str, ...], list[Array | None], bool]:
