@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 
 import numpy as np
 import pandas as pd
@@ -163,6 +164,13 @@ def test_what_cannot_be(model, dyads, tmp_path):
     with pytest.raises(TypeError, match="must be the Dyads"):
         model.report(tmp_path / "report.html", dyads.Y)
     assert not (tmp_path / "report.html").exists()
+
+
+def test_without_jinja2_it_is_said_at_once(model, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.setattr(contents.Contents, "of", None)  # which must not be reached
+    with pytest.raises(ImportError, match=r"jointdr\[report\]"):
+        model.report(tmp_path / "report.html")
 
 
 def test_command(model, dyads, tmp_path, capsys):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jointdr.dyads import Dyads
-from jointdr.report.contents import Contents
-from jointdr.report.tables import About
+if TYPE_CHECKING:
+    from jointdr.dyads import Dyads
 
 
 def write_report(
@@ -52,11 +51,14 @@ def write_report(
     The map has at most 5000 points, drawn at random if there are more, and the table at most 30 000 pairs; the report
     says so where something is left out. It stays below 5 MB unless ids or names are very long.
     """
-    from jointdr.report.page import rendered  # jinja2 is optional
+    from jointdr.report.contents import Contents  # when a report is written, and not with the facts of a model
+    from jointdr.report.page import rendered, template_of_reports
+    from jointdr.report.tables import About
 
+    template = template_of_reports()  # before long work that would be lost without it
     about = About.of(model, rows, columns, color, label)
     contents = Contents.of(model, data, about, evaluation, k)
-    page = rendered(contents, title or _title(model))
+    page = rendered(template, contents, title or _title(model))
     path = Path(path)
     path.write_text(page, encoding="utf-8")
     return path

@@ -16,33 +16,39 @@ HERE = Path(__file__).parent
 STYLE = HERE.parent / "pages" / "style.css"
 
 
-def rendered(contents: Contents, title: str) -> str:
+def template_of_reports() -> Any:
+    """The template, which escapes all text; an ImportError that says how to get jinja2 where it is not installed."""
+    try:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    except ImportError:
+        raise ImportError('A report takes jinja2: pip install "jointdr[report]".') from None
+    environment = Environment(
+        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.tests["said"] = lambda value: isinstance(value, str)
+    return environment.get_template("report.html")
+
+
+def rendered(template: Any, contents: Contents, title: str) -> str:
     """The page.
 
     Parameters
     ----------
+    template : that of `template_of_reports`
     contents : Contents
     title : str
 
     Notes
     -----
-    Jinja escapes all text. The numbers and ids that the script draws are in a block of JSON, which browsers do not run.
-    A content security policy allows the one style sheet and the one script of the page, by their hashes, and no
-    request at all: even text that slipped through unescaped could not run.
+    The numbers and ids that the script draws are in a block of JSON, which browsers do not run. A content security
+    policy allows the one style sheet and the one script of the page, by their hashes, and no request at all: even text
+    that slipped through unescaped could not run.
     """
-    try:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    except ImportError:
-        raise ImportError('A report takes jinja2: pip install "jointdr[report]".') from None
     from jointdr import __version__
 
-    environment = Environment(
-        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.tests["said"] = lambda value: isinstance(value, str)
     style, script = (path.read_text(encoding="utf-8") for path in (STYLE, HERE / "report.js"))
     drawn = {name: getattr(contents, name) for name in ("scree", "map", "recall", "recommendations")}
-    return environment.get_template("report.html").render(
+    return template.render(
         title=title,
         version=__version__,
         contents=contents,
