@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import minimize
+from scipy.sparse.linalg import lsqr
 from sklearn.base import clone
 
 from jointdr import JDR, Moments
@@ -11,6 +12,7 @@ from jointdr.datasets import make_bilinear, make_logistic, make_rbf
 from jointdr.engines.local import fold_of
 from jointdr.links import fit_learned
 from jointdr.metrics import nsee
+from jointdr.problems import ITERATIONS, TOLERANCE, least_squares
 
 
 def mean_errors(make, m, n, r, *models, repetitions=4):
@@ -236,6 +238,15 @@ def test_the_link_is_as_good_as_one_fitted_afresh(rng, normalize, ridge):
     fresh, _ = fit_learned(Z, y[:, None], np.ones(5000))
     kept, best = (np.mean((y - link.predict(Z)[:, 0]) ** 2) for link in (model.link_, fresh))
     assert kept < 1.05 * best
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-6, 1.0])
+def test_the_steps_are_those_of_lsqr(rng, noise):
+    """Conjugate gradients on the normal equations end where LSQR does, which sees the rows themselves."""
+    J = rng.standard_normal((200, 12)) * (1 + np.arange(12) / 10)
+    e = J @ rng.standard_normal(12) + noise * rng.standard_normal(200)
+    expected = lsqr(J, e, iter_lim=ITERATIONS, atol=TOLERANCE, btol=TOLERANCE)[0]
+    np.testing.assert_allclose(least_squares(lambda p: J.T @ (J @ p), J.T @ e, e @ e), expected, rtol=1e-9)
 
 
 def test_the_score_keeps_its_meaning(rng):

@@ -28,6 +28,11 @@ def is_foreign(X: Array) -> bool:
     return not is_sparse(X) and is_array_api_obj(X) and not is_numpy_array(X)
 
 
+def is_accelerated(X: Array) -> bool:
+    """Whether X lies in the memory of an accelerator, where few large steps are faster than many small ones."""
+    return is_cupy_array(X) or (is_torch_array(X) and X.device.type != "cpu")
+
+
 def namespace(*arrays: Array) -> Any:
     """The Array API namespace of the dense arrays; NumPy's if all of them are sparse."""
     dense = [X for X in arrays if not is_sparse(X)]
@@ -114,9 +119,10 @@ class Scratch:
         """A buffer with X's shape and dtype, or None where X is no NumPy array."""
         if not isinstance(X, np.ndarray):
             return None
+        key = key, X.ndim == 2 and X.strides[0] < X.strides[1]  # by columns stays by columns
         held = self._held.get(key)
         if held is None or held.dtype != X.dtype or held.shape[1:] != X.shape[1:] or len(held) < len(X):
-            held = self._held[key] = np.empty(X.shape, dtype=X.dtype)
+            held = self._held[key] = np.empty(X.shape, dtype=X.dtype, order="F" if key[1] else "C")
         return held[: len(X)]
 
 

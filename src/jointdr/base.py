@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Real
 from typing import Any, Self
@@ -21,9 +21,12 @@ from jointdr.dyads import Dyads, refuse_dyads
 from jointdr.embedding import Embedding, projected
 from jointdr.engines.grid import Grid
 from jointdr.engines.local import Rows
+from jointdr.engines.stream import Stream
 from jointdr.moments import Moments
 from jointdr.proxy import OVERFLOW
+from jointdr.reading import READ_ONCE, as_source, no_response, stream_of
 from jointdr.response import Transform, checked, fit_transform_of, warn_if_heavy
+from jointdr.sources import Source
 from jointdr.views import Views, as_views, checked_weight, default_name, raise_if_not_finite, split_columns
 
 KEEP_MOMENTS_BYTES = 100_000_000
@@ -52,6 +55,9 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     fewest_views = 1
     """How many views a method needs at least."""
 
+    uses_response = True
+    """Whether a method looks at y."""
+
     views: Any
     scale: Any
     response: Any
@@ -73,6 +79,10 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """The embedding of the rows whose moments these are together."""
 
     @abstractmethod
+    def _fit_rows(self, views: Views, rows: Rows) -> Self:
+        """Fit to rows whose response is made already; `views` holds their names."""
+
+    @abstractmethod
     def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
         """The moments of these rows, mergeable with those of rows to come, in as many parts as the method needs."""
 
@@ -86,6 +96,16 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """The checked response as the (rows, q) numbers that moments are taken of."""
         self._read_response(self.response, self.n_slices, y, weight, reset, streaming)
         return self.response_(y)
+
+    def _response_kind(self, y: Array) -> str:
+        """What is done to a response like this one: a kind of `Transform`, before anything is read off."""
+        if callable(self.response):
+            return "callable"
+        return ("class" if y.dtype.kind in "USb" else "identity") if self.response == "auto" else str(self.response)
+
+    def _response_map(self, fitting: bool) -> Callable[[Array], Array]:
+        """What makes the numbers that moments are taken of from checked responses, once `response_` is known."""
+        return self.response_
 
     def _read_response(
         self, response: Any, n_slices: Any, y: Array, weight: Array | None, reset: bool, streaming: bool
@@ -195,6 +215,21 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             self._embedding = self._solve(parts)
         return self
 
+    def _fit_source(self, source: Source) -> Self:
+        """Fit to rows that are read block by block. For `fit` of a subclass."""
+        if not source.rereadable:
+            self._require_one_read(READ_ONCE)
+        with self._unchanged_on_failure():
+            views = self._validated_source(source, reset=True, minimum_rows=2)
+            self._forget()
+            self._fit_rows(views, stream_of(self, source, reset=True))
+        if source.checkpoint is not None:
+            source.checkpoint.remove()
+        return self
+
+    def _require_one_read(self, caller: str) -> None:
+        """Raise where the data has to be read several times, which `caller` cannot."""
+
     @contextmanager
     def _unchanged_on_failure(self) -> Iterator[None]:
         """Give back the state from before if a fit breaks off, so that a good model is never half replaced."""
@@ -272,9 +307,22 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Returns
         -------
         tuple of (m, r) arrays, one per view; in the one-matrix form one (m, 2r) array [Z_a | Z_b]; of a `Dyads` the two
-        embedded entity tables
+        embedded entity tables; of a `Source` an iterator of such tuples, block by block
         """
+        source = as_source(X, None, None, self.views)
+        if source is not None:
+            return self._transformed_blocks(source)
         return self._in_container(*self._embedded(X))
+
+    def _transformed_blocks(self, source: Source) -> Iterator[Any]:
+        self._solved()
+        views = self._validated_source(source, reset=False, minimum_rows=1)
+        if views.names != source.names:
+            raise ValueError(f"The source has the views {source.names}, but the model was fitted with {views.names}.")
+        rows = Stream(source).with_responses(no_response)
+        for block in rows.blocks(rows.large_block_rows()):
+            views = Views._from_parts(source.names, source.feature_names, None, block.views)
+            yield self._in_container(self._coordinates(views), None)
 
     def transform_view(self, X: Any, view: int | str) -> Any:
         """Embed rows of one view alone, for example images for which there is no text yet.
@@ -301,7 +349,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             raise_if_not_finite(table)
         return self._contained([Z], [self._names_out()[k]], [table.index])[0]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The held-out proxy criterion: how well the fitted proxy predicts that of other rows.
 
         Returns
@@ -314,18 +362,27 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """
         refuse_dyads(X, f"{type(self).__name__}.score")
         embedding = self._solved()
+        source = as_source(X, y, sample_weight, self.views)
+        if source is not None:
+            self._validated_source(source, reset=False, minimum_rows=1)
+            stream = stream_of(self, source, reset=False)
+            with np.errstate(all="ignore"):
+                value = self._criterion(embedding, stream)
+            if not np.isfinite(value):
+                stream.raise_if_not_finite()
+            return value
         views = self._validated(X, reset=False, minimum_rows=1)
         y = self._checked_response(y, views)
         w = checked_weight(sample_weight, len(views), minimum=1, index=views.index)
         Y = self._responses(y, w, reset=False, streaming=False)
         with np.errstate(all="ignore"):
-            value = self._criterion(embedding, views.arrays, Y, w)
+            value = self._criterion(embedding, Rows(views.arrays, Y, w))
         if not np.isfinite(value):
             raise_if_not_finite(views)
         return value
 
-    def _criterion(self, embedding: Embedding, views: tuple[Array, ...], Y: Array, weight: Array | None) -> float:
-        return embedding.criterion(views, Y, weight)
+    def _criterion(self, embedding: Embedding, rows: Rows) -> float:
+        return embedding.criterion(rows)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the embedded coordinates: the view's name, the method's name and a number."""
@@ -368,6 +425,8 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         name = type(self).__name__
         if isinstance(X, Dyads):  # tables of different lengths
             X = Views._from_parts(X.names, X.feature_names, None, (X.A, X.B))
+        if isinstance(X, Source):
+            raise TypeError(f"A source is read by fit, score and transform of {name} only: give this rows in memory.")
         if self.views is None:
             views = as_views(X, name)
             if len(views) < minimum_rows:
@@ -388,6 +447,25 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 reset=reset,
             )
             views = split_columns(X, self.views, getattr(self, "feature_names_in_", None), index)
+        return self._agreeing(views, reset)
+
+    def _validated_source(self, source: Source, reset: bool, minimum_rows: int) -> Views:
+        """The views of a source without their rows."""
+        name = type(self).__name__
+        if (self.views is None) != (source.table is None):
+            raise TypeError(f"{name} was given views=, but the source names its views itself: drop views=.")
+        if source.n_rows is not None and source.n_rows < minimum_rows:
+            raise ValueError(f"{name} needs at least {minimum_rows} rows, got n_samples = {source.n_rows}.")
+        if source.table is not None and reset:
+            self.n_features_in_ = source.table.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+            if source.table.dtype == object:
+                self.feature_names_in_ = source.table[0]
+        return self._agreeing(Views._from_parts(source.names, source.feature_names, None, source.templates), reset)
+
+    def _agreeing(self, views: Views, reset: bool) -> Views:
+        """The views if they agree with what was fitted; with `reset` they are what is fitted."""
+        name = type(self).__name__
         if reset:
             self._remember(views)
             return views
@@ -426,23 +504,28 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if self.views is None:
             self.n_features_in_ = sum(views.n_features)
 
-    def _require_finite(self, parts: list[Moments], views: Views) -> None:
+    def _require_finite(self, parts: list[Moments], views: Views, rows: Rows | Grid | None = None) -> None:
         """NaN and infinity show in the sums, so that clean data is read only once."""
         held = (M for p in parts for M in (*p.sums, *p.scatters, *p.thirds.values(), *p.cross_scatters.values()))
         if all(np.isfinite(M).all() for M in held if M is not None):
             return
+        if isinstance(rows, Stream):
+            rows.raise_if_not_finite()
         raise_if_not_finite(views)
         raise ValueError(OVERFLOW)
 
     def _embedded(self, X: Any) -> tuple[tuple[Array, ...], Any]:
         """The embedded views as plain arrays, and the index of the rows where X has one."""
-        embedding = self._solved()
+        self._solved()
         views = self._validated(X, reset=False, minimum_rows=1)
+        return self._coordinates(views), (X.row_ids, X.column_ids) if isinstance(X, Dyads) else views.index
+
+    def _coordinates(self, views: Views) -> tuple[Array, ...]:
         with np.errstate(all="ignore"):
-            parts = embedding.transform(views.arrays, self._exponent())
+            parts = self._solved().transform(views.arrays, self._exponent())
         if not all(np.isfinite(to_numpy(namespace(Z).sum(Z))) for Z in parts):
             raise_if_not_finite(views)
-        return parts, (X.row_ids, X.column_ids) if isinstance(X, Dyads) else views.index
+        return parts
 
     def _scaled_view(self, k: int, X: Array, exponent: float) -> Array:
         """Uᵀ(a − µ) times Σ^exponent, for the checked rows of one view."""

@@ -175,7 +175,7 @@ def jdr_from_rows(rows: Rows, moments: Moments, options: Options) -> Embedding:
     columns at a time instead.
     """
     maps = whiteners(moments, options.normalize, options.ridge, options.names, options.features)
-    y_mean = np.average(rows.y, axis=0, weights=rows.weight) if options.centred else np.zeros(1)
+    y_mean = rows.y_mean() if options.centred else np.zeros(1)
     X = proxy.DataProxy(rows.centred() if options.centred else rows, maps)
     if options.n_features_to_select is not None:
         chosen = selection.select(X.unitless_columns(), *options.n_features_to_select)

@@ -18,7 +18,8 @@ from jointdr.arrays import (
     sum_of_squares,
     to_numpy,
 )
-from jointdr.engines.local import block_rows, slices
+from jointdr.engines.folds import Block
+from jointdr.engines.local import Rows, block_rows, slices
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Embedding:
             for X, mean, U, s in zip(views, self.means, self.bases, self.spectra, strict=True)
         )
 
-    def criterion(self, views: Sequence[Array], Y: Array, weight: Array | None = None) -> float:
+    def criterion(self, rows: Rows) -> float:
         """How well the proxy of other data is predicted: (2⟨X_new, X̂⟩ − ‖X̂‖²)/Var(y), with X̂ = ÛΣV̂ᵀ.
 
         It is largest for the X̂ nearest to the expected proxy. For independent normalized features it is the share
@@ -73,22 +74,26 @@ class Embedding:
         X̂ is a sum over rows of the embedded views, O(m n r). Features that are not normalized are counted in units of
         their own root mean square.
         """
-        Z = [to_numpy(z) for z in (self.transform(views) if self.probes is None else self._probed(views))]
-        centre = np.average(Y, axis=0, weights=weight) if self.centred else 0.0
-        variance = np.average((Y - centre) ** 2, axis=0, weights=weight).sum()
+        centre = rows.y_mean() if self.centred else np.zeros(rows.n_responses)
+        weight, total, product, *sizes = rows.accumulate(_CriterionSums(self, centre), int(np.prod(self.core.shape)))
+        variance = float(total.sum() / weight)
         if not variance > 0:
             raise ValueError("y is constant, so there is nothing to score.")
-        prediction = np.tensordot(Z[0], self.core, axes=(1, 1))  # (m, q, r_2, …)
-        for z in Z[1:]:
-            prediction = np.einsum("mqa...,ma->mq...", prediction, z)
-        squares = float(np.sum(self.core**2))
-        for (j, k), X in (self.pairs or {}).items():
-            prediction = prediction + np.einsum("qab,ma,mb->mq", X, Z[j], Z[k], optimize=True)
-            squares += float(np.sum(X**2))
-        product = np.average((Y - self.y_mean) * prediction, axis=0, weights=weight).sum()
+        squares = float(np.sum(self.core**2)) + sum(float(np.sum(X**2)) for X in (self.pairs or {}).values())
         if not self.centred:
-            variance = variance * np.prod([_mean_square(X, weight) for X in views])
-        return float((2 * product - squares) / variance)
+            widths = [len(mean) for mean in self.means]
+            variance = variance * float(np.prod([s / (weight * n) for s, n in zip(sizes, widths, strict=True)]))
+        return float((2 * product.sum() / weight - squares) / variance)
+
+    def prediction(self, views: Sequence[Array]) -> Array:
+        """The multilinear prediction a′ᵀX̂b′ of each row, (m, q), without the mean."""
+        Z = [to_numpy(z) for z in (self.transform(views) if self.probes is None else self._probed(views))]
+        result = np.tensordot(Z[0], self.core, axes=(1, 1))  # (m, q, r_2, …)
+        for z in Z[1:]:
+            result = np.einsum("mqa...,ma->mq...", result, z)
+        for (j, k), X in (self.pairs or {}).items():
+            result = result + np.einsum("qab,ma,mb->mq", X, Z[j], Z[k], optimize=True)
+        return result
 
     def select(self, at: Sequence[Array]) -> Embedding:
         """The embedding of the features of these numbers."""
@@ -134,14 +139,26 @@ def signs_of(loadings: Array) -> Array:
     return np.where(largest < 0, -1.0, 1.0)
 
 
-def _mean_square(X: Array, weight: Array | None) -> float:
-    total, dtype = 0.0, float_dtype(X)
-    for at in slices(X.shape[0], block_rows((X,))):
-        block = as_float(X[at, :], dtype)
-        if weight is not None:
-            block = scale_rows(block, like(np.sqrt(weight[at]), block))
-        total += float(to_numpy(sum_of_squares(block)).sum())
-    return total / ((X.shape[0] if weight is None else weight.sum()) * X.shape[1])
+@dataclass(frozen=True)
+class _CriterionSums:
+    """What one block adds to the criterion: Σ w, Σ w (y − centre)², Σ w (y − µ) prediction, and Σ w x² of each view."""
+
+    embedding: Embedding
+    centre: Array
+
+    def __call__(self, block: Block) -> tuple[Array, ...]:
+        w = np.ones(len(block)) if block.weight is None else block.weight
+        product = w @ ((block.y - self.embedding.y_mean) * self.embedding.prediction(block.views))
+        sizes = () if self.embedding.centred else tuple(_weighted_squares(X, block.weight) for X in block.views)
+        return np.asarray(w.sum()), w @ (block.y - self.centre) ** 2, product, *sizes
+
+
+def _weighted_squares(X: Array, weight: Array | None) -> Array:
+    """Σ w x² over all rows and features."""
+    X = as_float(X, float_dtype(X))
+    if weight is not None:
+        X = scale_rows(X, like(np.sqrt(weight), X))
+    return np.asarray(to_numpy(sum_of_squares(X)), dtype=float).sum()
 
 
 def projected(X: Array, mean: Array, U: Array) -> Array:

@@ -13,12 +13,14 @@ from jointdr.base import KEEP_MOMENTS_BYTES, ViewsTransformer
 from jointdr.directions import Options, jdr, jdr_at, jdr_from_rows, moments_needed
 from jointdr.dyads import Dyads
 from jointdr.embedding import Embedding
+from jointdr.engines.folds import RandomParts
 from jointdr.engines.grid import Grid
-from jointdr.engines.local import Rows, fold_of
+from jointdr.engines.local import Rows
 from jointdr.moments import Moments
 from jointdr.multiview import jdr_of_views, jdr_of_views_at
 from jointdr.normalize import Whitener, whiteners
 from jointdr.rank import folds, resolved
+from jointdr.reading import as_source
 from jointdr.refine import Refinement, refined
 from jointdr.response import checked
 from jointdr.settings import options_of
@@ -213,7 +215,7 @@ class JDR(ViewsTransformer):
         ----------
         X : tuple of (m, n_k) arrays, Views, or one (m, n) matrix when ``views`` is given
             NumPy arrays, DataFrames, SciPy sparse matrices, or arrays of another Array API library. Or a `Dyads`, which
-            holds the response itself.
+            holds the response itself; or a `Source` of `jointdr.io`, or dask collections, which are read in blocks.
         y : (m,) array, or (m, q) for several responses
             The response of each row: numbers, or labels.
         sample_weight : (m,) array, optional
@@ -223,6 +225,9 @@ class JDR(ViewsTransformer):
             self._require_exact("a fit to a Dyads")
             self._require_no_refinement("a fit to a Dyads")
             return self._fit_dyads(X, y, sample_weight)
+        source = as_source(X, y, sample_weight, self.views)
+        if source is not None:
+            return self._fit_source(source)
         with self._unchanged_on_failure():
             return self._fitted(X, y, sample_weight)
 
@@ -232,8 +237,10 @@ class JDR(ViewsTransformer):
         w = checked_weight(sample_weight, len(views), index=views.index)
         self._forget()
         Y = self._responses(y, w, reset=True, streaming=False)
-        rows = Rows(views.arrays, Y, w)
-        options, auto = self._options(views.n_features, Y.shape[1])
+        return self._fit_rows(views, Rows(views.arrays, Y, w))
+
+    def _fit_rows(self, views: Views, rows: Rows) -> Self:
+        options, auto = self._options(views.n_features, rows.n_responses, exact=not rows.rereadable)
         if len(views.arrays) > 2:
             return self._fitted_tensor(views, rows, options, auto)
         with np.errstate(all="ignore"):
@@ -242,9 +249,10 @@ class JDR(ViewsTransformer):
             elif options.solver != "exact":
                 parts = [rows.fold(**moments_needed(options))]
             else:
-                extendable = len(rows) * np.prod(views.n_features, dtype=float) <= EXTENDABLE_PRODUCTS
+                products = np.prod(views.n_features, dtype=float)
+                extendable = not rows.knows_mean or len(rows) * products <= EXTENDABLE_PRODUCTS
                 parts = [rows.fold(**moments_needed(options, mergeable=extendable))]
-        self._require_finite(parts, views)
+        self._require_finite(parts, views, rows)
         if options.solver == "exact":
             options, self._embedding = self._solution(parts)
             if self.refine:
@@ -252,7 +260,7 @@ class JDR(ViewsTransformer):
             if sum(part.nbytes for part in parts) <= KEEP_MOMENTS_BYTES:
                 self._set_parts(parts)
         else:
-            if (np.ptp(Y if w is None else Y[w > 0], axis=0) == 0).all():
+            if not rows.varies():
                 warn_no_signal()
             self._note(options)
             self._embedding = jdr_from_rows(rows, parts[0], options)
@@ -264,17 +272,16 @@ class JDR(ViewsTransformer):
         with np.errstate(all="ignore"):
             keep = moments_needed(options)
             parts = rows.fold_parts(int(self.n_folds) if auto or self.refine else 1, 0, seed, **keep)
-            self._require_finite(parts, views)
+            self._require_finite(parts, views, rows)
             if not (sum(parts[1:], parts[0]).y_variances > 0).any():
                 warn_no_signal()
             options, self._embedding = jdr_of_views(rows, parts, options, auto, seed)
             self._note(options)
             if self.refine:
-                fold = fold_of(np.arange(len(rows)), len(parts), seed)
+                groups = RandomParts(len(parts), seed)
 
                 def without(i: int) -> Embedding:
-                    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-                    rest = Rows(rows.views, rows.y, np.where(fold == i, 0.0, weight))
+                    rest = rows.without(groups, i)
                     return jdr_of_views(rest, [_without(parts, i)], options, frozenset())[1]
 
                 whole = sum(parts[1:], parts[0])
@@ -297,6 +304,10 @@ class JDR(ViewsTransformer):
         return super().fit_moments(moments)
 
     fit_moments.__doc__ = ViewsTransformer.fit_moments.__doc__
+
+    def _require_one_read(self, caller: str) -> None:
+        self._require_exact(caller)
+        self._require_no_refinement(caller)
 
     def _require_exact(self, caller: str) -> None:
         if self.solver not in ("auto", "exact"):
@@ -337,7 +348,7 @@ class JDR(ViewsTransformer):
             maps,
             embedding,
             without,
-            fold_of(np.arange(len(rows)), len(parts), self._fold_seed()),
+            [part.weight for part in parts],
             int(self.refine),
             self.link,  # type: ignore[arg-type]
             "all" if self.moments == "all" else "cross",

@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from jointdr.arrays import Array, to_numpy
 from jointdr.embedding import Embedding
+from jointdr.engines.folds import Block
+from jointdr.engines.local import Rows
 
 
-def linear_share(
-    embedding: Embedding, views: Sequence[Array], Y: Array, weight: Array | None = None, joint: bool = False
-) -> float:
+def linear_share(embedding: Embedding, rows: Rows, joint: bool = False) -> float:
     """R² of the linear prediction of y from the embedded coordinates, O(m n r).
 
     Parameters
     ----------
     embedding : Embedding
         With the coefficients of each response in `core`, (q, R).
-    views : sequence of (m, n_k) arrays
-    Y : (m, q) array
-    weight : (m,) array, optional
+    rows : Rows
     joint : bool
         Whether all views predict together; otherwise each does by itself, and the result is their mean.
     """
-    Z = [to_numpy(z) for z in embedding.transform(views)]
-    total = _variance(Y, weight)
-    predictions = [z @ C.T for z, C in zip(Z, _per_view(embedding), strict=True)]
-    if joint:
-        predictions = [sum(predictions)]
-    left = [_mean_square(Y - embedding.y_mean - prediction, weight) for prediction in predictions]
+    total, left = _shares(rows, _LinearSums(embedding, rows.y_mean(), joint))
     return float(1.0 - np.mean(left) / total)
 
 
-def quadratic_share(embedding: Embedding, views: Sequence[Array], Y: Array, weight: Array | None = None) -> float:
+def quadratic_share(embedding: Embedding, rows: Rows) -> float:
     """The share of y's variance that the quadratic prediction ½ zᵀM̂z explains, with M̂ = E[(y − µ) z zᵀ] of rank r.
 
     (2⟨M_new, M̂⟩ − ‖M̂‖²)/(2 Var(y)): largest for the M̂ nearest to its expectation, and the share itself for Gaussian
@@ -46,21 +39,57 @@ def quadratic_share(embedding: Embedding, views: Sequence[Array], Y: Array, weig
     ----------
     embedding : Embedding
         With M̂ between the coordinates in `core`, (q, R, R).
-    views : sequence of (m, n_k) arrays
-    Y : (m, q) array
-    weight : (m,) array, optional
+    rows : Rows
     """
-    M = embedding.core
-    if embedding.probes is None:
-        Z = np.hstack([to_numpy(z) for z in embedding.transform(views)])
-    else:
-        Z = joint_coordinates(embedding, views)
-    total = _variance(Y, weight)
-    # Without the trace, a mean of y that is not quite the training rows' would count as signal.
-    prediction = np.einsum("mi,qij,mj->mq", Z, M, Z, optimize=True) - np.trace(M, axis1=1, axis2=2)
-    product = np.average((Y - embedding.y_mean) * prediction, axis=0, weights=weight).sum()
-    fits = 1 if embedding.probes is not None else len(views)
-    return float((2 * product - np.sum(M**2)) / (2 * total * fits))
+    total, product = _shares(rows, _QuadraticSums(embedding, rows.y_mean()))
+    fits = 1 if embedding.probes is not None else len(embedding.bases)
+    return float((2 * product - np.sum(embedding.core**2)) / (2 * total * fits))
+
+
+def _shares(rows: Rows, of_block: Callable[[Block], tuple[Array, ...]]) -> tuple[Array, Array]:
+    """The variance of all responses together, which must not be 0, and the mean of what else a block adds."""
+    if not rows.varies():
+        raise ValueError("y is constant, so there is nothing to score.")
+    weight, total, sums = rows.accumulate(of_block)
+    return total / weight, sums / weight
+
+
+@dataclass(frozen=True)
+class _LinearSums:
+    """Σ w, Σ w (y − centre)², and Σ w (y − prediction)² for each view, or for all together."""
+
+    embedding: Embedding
+    centre: Array
+    joint: bool
+
+    def __call__(self, block: Block) -> tuple[Array, Array, Array]:
+        Z = [to_numpy(z) for z in self.embedding.transform(block.views)]
+        predictions = [z @ C.T for z, C in zip(Z, _per_view(self.embedding), strict=True)]
+        if self.joint:
+            predictions = [sum(predictions)]
+        w = np.ones(len(block)) if block.weight is None else block.weight
+        left = [w @ (block.y - self.embedding.y_mean - prediction) ** 2 for prediction in predictions]
+        return np.asarray(w.sum()), (w @ (block.y - self.centre) ** 2).sum(), np.array([e.sum() for e in left])
+
+
+@dataclass(frozen=True)
+class _QuadraticSums:
+    """Σ w, Σ w (y − centre)², and Σ w (y − µ) zᵀM̂z without its mean."""
+
+    embedding: Embedding
+    centre: Array
+
+    def __call__(self, block: Block) -> tuple[Array, Array, Array]:
+        M = self.embedding.core
+        if self.embedding.probes is None:
+            Z = np.hstack([to_numpy(z) for z in self.embedding.transform(block.views)])
+        else:
+            Z = joint_coordinates(self.embedding, block.views)
+        # Without the trace, a mean of y that is not quite the training rows' would count as signal.
+        prediction = np.einsum("mi,qij,mj->mq", Z, M, Z, optimize=True) - np.trace(M, axis1=1, axis2=2)
+        w = np.ones(len(block)) if block.weight is None else block.weight
+        product = (w @ ((block.y - self.embedding.y_mean) * prediction)).sum()
+        return np.asarray(w.sum()), (w @ (block.y - self.centre) ** 2).sum(), product
 
 
 def joint_coordinates(embedding: Embedding, views: Sequence[Array], exponent: float = 0.0) -> Array:
@@ -81,14 +110,3 @@ def joint_spectrum(embedding: Embedding) -> Array:
 
 def _per_view(embedding: Embedding) -> list[Array]:
     return np.split(embedding.core, np.cumsum([len(s) for s in embedding.spectra])[:-1], axis=1)
-
-
-def _variance(Y: Array, weight: Array | None) -> float:
-    """The variance of all responses together, which must not be 0."""
-    if not np.ptp(Y if weight is None else Y[weight > 0], axis=0).any():
-        raise ValueError("y is constant, so there is nothing to score.")
-    return _mean_square(Y - np.average(Y, axis=0, weights=weight), weight)
-
-
-def _mean_square(E: Array, weight: Array | None) -> float:
-    return float(np.average(E**2, axis=0, weights=weight).sum())

@@ -15,6 +15,9 @@ SOLVERS = ("auto", "exact", "randomized", "countsketch")
 EXACT_UP_TO = 2000
 """``solver="auto"`` forms the proxy and decomposes it exactly while no view has more features than this."""
 
+ITERATED_FROM = 200
+"""Rows and columns of a matrix of which a few singular vectors are found by iteration."""
+
 
 class Operator(Protocol):
     """A matrix known by its products."""
@@ -57,9 +60,34 @@ def chosen_solver(solver: str, n_features: tuple[int, ...], n_components: int) -
 
 
 def svd(X: Array, n_components: int) -> tuple[Array, Array, Array]:
-    """The r leading singular triplets of a matrix, (U, σ, V), O(n³) (step 2.2 of Algorithm 1)."""
+    """The r leading singular triplets of a matrix, (U, σ, V), to rounding (step 2.2 of Algorithm 1).
+
+    A few directions that stand out of a large matrix are found by subspace iteration, O(n² r) a pass. Where that is
+    slow, all are computed, O(n³).
+    """
+    width = 2 * n_components + 10
+    if min(X.shape) >= max(ITERATED_FROM, 4 * width) and np.isfinite(X).all():
+        found = _iterated(X, n_components, width)
+        if found is not None:
+            return found
     U, s, Vt = np.linalg.svd(X, full_matrices=False)
     return U[:, :n_components], s[:n_components], Vt[:n_components].T
+
+
+def _iterated(X: Array, n_components: int, width: int) -> tuple[Array, Array, Array] | None:
+    """The leading triplets, to rounding, by subspace iteration with so many columns; None where that is slow."""
+    r, before = n_components, np.inf
+    tolerance = 10 * np.finfo(float).eps * np.sqrt(len(X))
+    P = np.linalg.qr(np.random.default_rng(0).standard_normal((X.shape[1], width)))[0]
+    while True:
+        U, s, Wt = np.linalg.svd(X @ P, full_matrices=False)
+        V, Z = P @ Wt.T, X.T @ U
+        error = float(np.max(np.linalg.norm(Z[:, :r] - V[:, :r] * s[:r], axis=0)))
+        if error <= tolerance * s[0]:
+            return U[:, :r], s[:r], V[:, :r]
+        if not error <= 0.3 * before:
+            return None
+        P, before = np.linalg.qr(Z)[0], error
 
 
 def left_vectors(M: Array, n_components: int) -> tuple[Array, Array]:

@@ -18,6 +18,7 @@ from jointdr.engines.local import Rows
 from jointdr.estimators import warn_no_signal
 from jointdr.explained import linear_share
 from jointdr.moments import Moments
+from jointdr.reading import as_source
 from jointdr.response import Transform
 from jointdr.settings import checked_ridge, ranks_of
 from jointdr.views import Views, checked_weight
@@ -40,7 +41,8 @@ class MomentMethod(ViewsTransformer):
         ----------
         X : tuple of (m, n_k) arrays, Views, or one (m, n) matrix when ``views`` is given
             NumPy arrays, DataFrames, SciPy sparse matrices, or arrays of another Array API library. One view alone is
-            ``(A,)``, or ``views=[slice(None)]`` and a matrix. Or a `Dyads`, which holds the response itself.
+            ``(A,)``, or ``views=[slice(None)]`` and a matrix. Or a `Dyads`, which holds the response itself; or a
+            `Source` of `jointdr.io`, or dask collections, which are read in blocks.
         y : (m,) array, or (m, q) for several responses
             The response of each row: numbers, or labels.
         sample_weight : (m,) array, optional
@@ -48,6 +50,9 @@ class MomentMethod(ViewsTransformer):
         """
         if isinstance(X, Dyads):
             return self._fit_pairs(X, y, sample_weight) if self._takes_pairs() else self._fit_dyads(X, y, sample_weight)
+        source = as_source(X, y, sample_weight, self.views)
+        if source is not None:
+            return self._fit_source(source)
         with self._unchanged_on_failure():
             return self._fitted(X, y, sample_weight)
 
@@ -62,20 +67,23 @@ class MomentMethod(ViewsTransformer):
         with self._unchanged_on_failure():
             views = self._validated(dyads, reset=True, minimum_rows=1)
             tables, scores = dyads.pair_rows()
-            return self._fitted_rows(views, tables, np.asarray(scores, dtype=float), None, **given)
+            return self._fit_tables(views, tables, np.asarray(scores, dtype=float), None, **given)
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any, **given: Any) -> Self:
         views = self._validated(X, reset=True, minimum_rows=2)
         y = self._checked_response(y, views)
         w = checked_weight(sample_weight, len(views), index=views.index)
-        return self._fitted_rows(views, views.arrays, y, w, **given)
+        return self._fit_tables(views, views.arrays, y, w, **given)
 
-    def _fitted_rows(self, views: Views, tables: Sequence[Array], y: Array, w: Array | None, **given: Any) -> Self:
+    def _fit_tables(self, views: Views, tables: Sequence[Array], y: Array, w: Array | None, **given: Any) -> Self:
         self._forget()
         Y = self._responses(y, w, reset=True, streaming=False, **given)
+        return self._fit_rows(views, Rows(tables, Y, w))
+
+    def _fit_rows(self, views: Views, rows: Rows) -> Self:
         with np.errstate(all="ignore"):
-            parts = self._fold(Rows(tables, Y, w), 0)
-        self._require_finite(parts, views)
+            parts = self._fold(rows, 0)
+        self._require_finite(parts, views, rows)
         self._embedding = self._solve(parts)
         if sum(part.nbytes for part in parts) <= KEEP_MOMENTS_BYTES:
             self._set_parts(parts)
@@ -140,6 +148,7 @@ class PCA(MomentMethod):
     """
 
     score = without_score("it does not look at y")
+    uses_response = False
 
     def __init__(self, n_components: Any = 2, *, scale: Any = None, views: Any = None) -> None:
         self.n_components = n_components
@@ -261,5 +270,5 @@ class OLS(SupervisedMethod):
         self.moments_used_ = ("means",)
         return classical.ols(self._whole(parts), self._options())
 
-    def _criterion(self, embedding: Embedding, views: tuple[Array, ...], Y: Array, weight: Array | None) -> float:
-        return linear_share(embedding, views, Y, weight)
+    def _criterion(self, embedding: Embedding, rows: Rows) -> float:
+        return linear_share(embedding, rows)

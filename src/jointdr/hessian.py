@@ -196,8 +196,9 @@ class PHD(SupervisedMethod):
         if not (self.residual and isinstance(rows, Rows)):
             return [rows.fold(blocks=blocks, covariance="full", cross_covariance=joint)]
         first = rows.fold(blocks=("means",), covariance="full", cross_covariance=joint)
-        self._require_finite([first], Views._from_parts(self.view_names_, self._feature_names, None, rows.views))
-        left = Rows(rows.views, residuals(rows, first, options, joint), rows.weight)
+        views = Views._from_parts(self.view_names_, self._feature_names, None, rows.views)
+        self._require_finite([first], views, rows)
+        left = rows.with_responses(residuals(first, options, joint))
         about = {"center": first.centers, "y_center": 0.0}
         return [left.fold(blocks=blocks, covariance=None, cross_covariance=False, **about).with_covariances(first)]
 
@@ -217,5 +218,5 @@ class PHD(SupervisedMethod):
             )
         return super().score
 
-    def _criterion(self, embedding: Embedding, views: tuple[Array, ...], Y: Array, weight: Array | None) -> float:
-        return quadratic_share(embedding, views, Y, weight)
+    def _criterion(self, embedding: Embedding, rows: Rows) -> float:
+        return quadratic_share(embedding, rows)

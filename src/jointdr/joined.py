@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,8 +18,8 @@ from jointdr.classical import (
 )
 from jointdr.directions import Options
 from jointdr.embedding import Embedding, projected, signs_of
+from jointdr.engines.folds import Block
 from jointdr.engines.grid import Grid
-from jointdr.engines.local import LARGE_BLOCK_BYTES, Rows, block_rows
 from jointdr.moments import Moments
 from jointdr.normalize import Whitener, joint_whitening, regularized, whiteners
 
@@ -125,35 +126,43 @@ def coefficients(moments: Moments, options: Options, what: str = "all views toge
     return W @ (W.T @ np.concatenate([moments.response_covariance(k) for k in range(moments.n_views)]))
 
 
-def residuals(rows: Rows, moments: Moments, options: Options, joint: bool) -> Array:
-    """What least squares leaves of y, for residual pHd: one more read of the data, O(m n).
+@dataclass(frozen=True)
+class Residuals:
+    """What least squares leaves of the responses of a block, O(rows · n).
+
+    (rows, q) if `joint`, the residuals of one fit on all views together; otherwise (rows, K q), view after view.
+    """
+
+    betas: tuple[Array, ...]
+    means: tuple[Array, ...]
+    y_mean: Array
+    joint: bool
+
+    def __call__(self, block: Block) -> Array:
+        """The residuals as responses."""
+        parts = zip(block.views, self.means, self.betas, strict=True)
+        fits = [to_numpy(projected(X, mean, b)) for X, mean, b in parts]
+        y = block.y - self.y_mean
+        return y - sum(fits) if self.joint else np.hstack([y - fit for fit in fits])
+
+
+def residuals(moments: Moments, options: Options, joint: bool) -> Residuals:
+    """Least squares for residual pHd.
 
     Parameters
     ----------
-    rows : Rows
     moments : Moments
-        Of these rows, with the ``"means"`` block, and the cross covariance if `joint`.
+        With the ``"means"`` block, and the cross covariance if `joint`.
     options : Options
     joint : bool
         Whether all views explain y together, or each by itself.
-
-    Returns
-    -------
-    (m, q) array if `joint`, the residuals of one fit on all views together; otherwise (m, K q), view after view
     """
     if joint:
         betas = np.split(coefficients(moments, options), np.cumsum(moments.n_features)[:-1])
     else:
         maps, central = maps_of(moments, options), moments.central()
         betas = [m.push(m.pull(central.response_covariance(k))) for k, m in enumerate(maps)]
-    y = rows.y - moments.y_mean
-    blocks = rows.blocks(block_rows(rows.views, block_bytes=LARGE_BLOCK_BYTES))
-    parts = [
-        [to_numpy(projected(X, mean, b)) for X, mean, b in zip(block.views, moments.means, betas, strict=True)]
-        for block in blocks
-    ]
-    fits = [np.concatenate(of_view) for of_view in zip(*parts, strict=True)]
-    return y - sum(fits) if joint else np.hstack([y - fit for fit in fits])
+    return Residuals(tuple(betas), moments.means, moments.y_mean, joint)
 
 
 def _coordinates(moments: Moments, m: Whitener, k: int, options: Options, D: Array) -> Array:

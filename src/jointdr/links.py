@@ -8,7 +8,7 @@ which `jointdr.refine` follows to better directions.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Literal
@@ -236,7 +236,19 @@ def basis_of(
     ``products="cross"`` has the products of one coordinate of each view, ``"all"`` also every coordinate and every
     product of two. `length` is that of the Fourier part, in units of √d.
     """
-    centre, spread = _standardization(Z, weight)
+    return basis_at(*_standardization(Z, weight), ranks, products, n_fourier, length, seed)
+
+
+def basis_at(
+    centre: Array,
+    spread: Array,
+    ranks: Sequence[int],
+    products: Products,
+    n_fourier: int = 0,
+    length: float = 1.0,
+    seed: int = 0,
+) -> Basis:
+    """The same for coordinates of this mean and standard deviation."""
     d = sum(ranks)
     ends = np.cumsum([0, *ranks])
     across = np.array(list(itertools.product(*(range(s, e) for s, e in itertools.pairwise(ends)))))
@@ -332,6 +344,39 @@ def fit_learned(
         return Link("learned", basis, theta), PENALTIES[-1]
     link, penalty = best[1]
     return link, penalty
+
+
+def tuned(
+    centre: Array,
+    spread: Array,
+    ranks: Sequence[int],
+    normals: Callable[[Basis], tuple[Normal, Normal]],
+    n_fourier: int = N_FOURIER,
+    seed: int = 0,
+) -> tuple[Link, float, float]:
+    """The link that `fit_learned` finds with held-out rows, from the normal equations of both sets of rows.
+
+    `normals` makes them for a basis, for coordinates of this mean and standard deviation.
+
+    Returns
+    -------
+    link : Link
+    penalty : float
+    error : float
+        The squared error of the rows that were held out.
+    """
+    best: tuple[float, Any] = (np.inf, None)
+    for length in LENGTH_SCALES:
+        basis = basis_at(centre, spread, ranks, "all", n_fourier, length, seed)
+        train, test = normals(basis)
+        path = RidgePath(train, basis.n_products)
+        for penalty in PENALTIES:
+            theta = path.coefficients(penalty)
+            error = test.residual(theta)
+            if error < best[0]:
+                best = error, (Link("learned", basis, theta), penalty)
+    error, (link, penalty) = best
+    return link, penalty, error
 
 
 def refitted(link: Link, penalty: float, Z: Sequence[Array], Y: Array, weight: Array) -> Link:

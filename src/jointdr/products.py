@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
+from array_api_compat import device
 
 from jointdr.arrays import (
     Array,
@@ -96,7 +97,7 @@ def block_sums(
     y_center = xp.zeros_like(xp.sum(Y, axis=0)) + like(y_center, Y)
     Y = Y - y_center
     # A weight is a row scaled by its square root, once the row is centred; the constant 1 is a column too.
-    root = like(np.ones((rows, 1)), Y) if w is None else xp.sqrt(w)[:, None]
+    root = xp.ones((rows, 1), dtype=xp.float64, device=device(Y)) if w is None else xp.sqrt(w)[:, None]
     left = as_float(xp.concat([root, root * Y], axis=1), dtype)
 
     centers, centred = [], []

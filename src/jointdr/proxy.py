@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy import linalg
@@ -149,7 +149,7 @@ class DataProxy:
     def __init__(self, rows: Rows, maps: Sequence[Whitener]) -> None:
         self.rows = rows
         self.maps = tuple(maps)
-        self.weight = float(len(rows)) if rows.weight is None else float(rows.weight.sum())
+        self.weight = rows.total_weight()
         self.shape = tuple(m.width for m in maps)
         self.dtype = float_dtype(*rows.views)
         limit = float(np.finfo(np.float32 if "32" in str(self.dtype) else np.float64).eps) ** -0.25
@@ -181,41 +181,66 @@ class DataProxy:
         """Some columns of X₀ where each belongs to one feature of b, without a product over all of them."""
         b = self.maps[1]
         scale = np.ones(at.stop - at.start) if b.matrix is None else b.matrix[at]
-
-        def project(X: Array) -> Array:
-            X = X[:, at].toarray() if is_sparse(X) else X[:, at]
-            return (X - like(b.mean[at], X)) * like(scale, X)
-
-        return self._fold(project, narrow=1, wide=0)
+        return self._fold(_Columns(at, b.mean[at], scale), narrow=1, wide=0)
 
     def _product(self, S: Array, narrow: int, wide: int) -> Array:
         m = self.maps[narrow]
-        right = m.push(S)
-        offset = np.asarray(right.T @ m.mean)
-
-        def project(X: Array) -> Array:
-            factor = beside(right, X)
-            if self.explicit[narrow]:
-                return dense_product(X - like(m.mean, X), factor)
-            H = dense_product(X, factor)
-            return H - like(offset, H)
-
-        return self._fold(project, narrow, wide)
+        return self._fold(_Projection(m.push(S), m.mean, self.explicit[narrow]), narrow, wide)
 
     def _fold(self, project: Callable[[Array], Array], narrow: int, wide: int) -> Array:
         m = self.maps[wide]
-
-        def of_block(block: Block) -> tuple[Array, Array]:
-            H = project(as_float(block.views[narrow], self.dtype))
-            H = scale_rows(H, like(block.y[:, 0] if block.weight is None else block.y[:, 0] * block.weight, H))
-            X = as_float(block.views[wide], self.dtype)
-            if self.explicit[wide]:
-                X = X - like(m.mean, X)
-            return to_numpy(inner(X, H)), to_numpy(namespace(H).sum(H, axis=0))
-
-        total, column_sums = self.rows.accumulate(of_block)
+        center = m.mean if self.explicit[wide] else None
+        total, column_sums = self.rows.accumulate(_ProxyTimes(project, narrow, wide, center, self.dtype))
         if not np.isfinite(total).all():
             raise ValueError(OVERFLOW)
-        if not self.explicit[wide]:
+        if center is None:
             total -= np.outer(m.mean, column_sums)
         return m.pull(total / self.weight)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Some normalized columns of a view, where each belongs to one feature."""
+
+    at: slice
+    mean: Array
+    scale: Array
+
+    def __call__(self, X: Array) -> Array:
+        X = X[:, self.at].toarray() if is_sparse(X) else X[:, self.at]
+        return (X - like(self.mean, X)) * like(self.scale, X)
+
+
+@dataclass(frozen=True)
+class _Projection:
+    """(X − 1µᵀ)·right, with the mean taken off before the product or, as a row, after it."""
+
+    right: Array
+    mean: Array
+    explicit: bool
+
+    def __call__(self, X: Array) -> Array:
+        factor = beside(self.right, X)
+        if self.explicit:
+            return dense_product(X - like(self.mean, X), factor)
+        H = dense_product(X, factor)
+        return H - like(np.asarray(self.right.T @ self.mean), H)
+
+
+@dataclass(frozen=True)
+class _ProxyTimes:
+    """What one block adds to a product with the proxy: Xᵀ(w y∘H) of the wide view, and 1ᵀ(w y∘H)."""
+
+    project: Callable[[Array], Array]
+    narrow: int
+    wide: int
+    center: Array | None
+    dtype: Any
+
+    def __call__(self, block: Block) -> tuple[Array, Array]:
+        H = self.project(as_float(block.views[self.narrow], self.dtype))
+        H = scale_rows(H, like(block.y[:, 0] if block.weight is None else block.y[:, 0] * block.weight, H))
+        X = as_float(block.views[self.wide], self.dtype)
+        if self.center is not None:
+            X = X - like(self.center, X)
+        return to_numpy(inner(X, H)), to_numpy(namespace(H).sum(H, axis=0))

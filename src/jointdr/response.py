@@ -122,18 +122,23 @@ def fit_transform_of(
         if y.ndim > 1:
             raise ValueError("response='class' needs one label per row.")
         labels = np.unique(y if edges is None else np.asarray(edges, dtype=str if y.dtype.kind == "U" else None))
-        if len(labels) > max(50, len(y) // 4):
-            raise ValueError(
-                f"response='class' found {len(labels)} labels in {len(y)} rows: y looks like numbers. "
-                "Give numbers as such, for example y.astype(float), and response='identity' or 'slices'."
-            )
-        return Transform("class", labels)
+        return classes(labels, len(y))
     if response in ("rank", "clip", "slices"):
         if y.ndim > 1 and y.shape[1] > 1:
             raise ValueError(f"response={response!r} needs one number per row, got y of shape {y.shape}.")
         grid = _edges_for(response, y.ravel(), weight, edges, n_slices)
         return Transform(response, grid)
     return Transform("identity", np.empty(0))
+
+
+def classes(labels: Array, n_rows: int) -> Transform:
+    """The transform of these labels, in order, which so many rows have."""
+    if len(labels) > max(50, n_rows // 4):
+        raise ValueError(
+            f"response='class' found {len(labels)} labels in {n_rows} rows: y looks like numbers. "
+            "Give numbers as such, for example y.astype(float), and response='identity' or 'slices'."
+        )
+    return Transform("class", labels)
 
 
 def _edges_for(kind: str, y: Array, weight: Array | None, edges: Any, n_slices: int) -> Array:

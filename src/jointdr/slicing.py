@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,15 +12,22 @@ from jointdr import classical
 from jointdr.arrays import Array, is_foreign, to_numpy
 from jointdr.dyads import Dyads
 from jointdr.embedding import Embedding
+from jointdr.engines.folds import Block, MomentsOf, numbered
 from jointdr.engines.grid import Grid
-from jointdr.engines.local import LARGE_BLOCK_BYTES, Rows, block_rows
+from jointdr.engines.local import Rows, block_rows
 from jointdr.estimators import warn_no_signal
 from jointdr.explained import linear_share
 from jointdr.family import MomentMethod, without_score
 from jointdr.joined import sols, sols_of_entities
 from jointdr.moments import Moments
+from jointdr.reading import as_source
 from jointdr.response import Transform, indicators
 from jointdr.views import Views
+
+LABELS = (
+    "SOLS needs a y of numbers, but got labels: give indicators of the labels, or use OLS or SIR. (The labels of "
+    "subpopulations go to fit as groups=.)"
+)
 
 FEWEST_SLICES = 8
 """Slices of y where neither a number nor edges are given: at least this many, and 3 more than features, as R's dr."""
@@ -59,6 +67,40 @@ class SlicedMethod(MomentMethod):
         n_slices = max(FEWEST_SLICES, max(self.n_features_per_view_) + 3) if self.n_slices is None else self.n_slices
         self._read_response("class" if is_label else "slices", n_slices, y, weight, reset, streaming)
         return self.response_.places(y)[:, None]
+
+    def _response_kind(self, y: Array) -> str:
+        return "class" if y.dtype.kind in "USb" else "slices"
+
+    def _response_map(self, fitting: bool) -> Callable[[Array], Array]:
+        return _Places(self.response_)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """The number of each row's slice or class, (rows, 1)."""
+
+    transform: Transform
+
+    def __call__(self, y: Array) -> Array:
+        return self.transform.places(y)[:, None]
+
+
+@dataclass(frozen=True)
+class _SliceMeans:
+    """Moments whose responses are the indicators of n slices, from responses that are the numbers of these."""
+
+    n: int
+    center: tuple[Array, ...] | None
+    nbytes: int
+
+    def __call__(self, blocks: Iterable[Block]) -> Moments:
+        keep: dict[str, Any] = {"blocks": ("means",), "covariance": "full", "cross_covariance": False, "y_center": 0.0}
+        if self.center is not None:
+            keep["center"] = self.center
+        return MomentsOf(keep)(replace(block, y=indicators(block.y[:, 0], self.n)) for block in blocks)
+
+    def merge(self, one: Moments, two: Moments) -> Moments:
+        return one.merge(two)
 
 
 class SIR(SlicedMethod):
@@ -109,12 +151,10 @@ class SIR(SlicedMethod):
     def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
         assert isinstance(rows, Rows)  # `_takes_pairs`
         self._options()
-        keep: dict[str, Any] = {"blocks": ("means",), "covariance": "full", "cross_covariance": False, "y_center": 0.0}
-        n = self.response_.n_places
         # The indicators of all rows at once would take more memory than the views.
-        blocks = rows.blocks(block_rows(rows.views, block_bytes=LARGE_BLOCK_BYTES))
-        parts = (Rows(b.views, indicators(b.y[:, 0], n), b.weight).fold(**keep) for b in blocks)
-        return [reduce(Moments.merge, parts)]
+        nbytes = 8 * sum(X.shape[1] for X in rows.views) ** 2
+        fold = _SliceMeans(self.response_.n_places, rows.pilot().get("center"), nbytes)
+        return [rows.folded(fold, block_rows(rows.views, 4 * max(X.shape[1] for X in rows.views)))]
 
     def _solve(self, parts: list[Moments]) -> Embedding:
         whole = sum(parts[1:], parts[0])
@@ -123,10 +163,20 @@ class SIR(SlicedMethod):
         self.moments_used_ = ("means",)
         return classical.sir(whole, self._options())
 
-    def _criterion(self, embedding: Embedding, views: tuple[Array, ...], Y: Array, weight: Array | None) -> float:
+    def _criterion(self, embedding: Embedding, rows: Rows) -> float:
         root = embedding.y_mean  # of the share of each slice, which scales its indicator
         scale = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
-        return linear_share(embedding, views, indicators(Y[:, 0], len(root)) * scale, weight)
+        return linear_share(embedding, rows.with_responses(_Indicators(scale)))
+
+
+@dataclass(frozen=True)
+class _Indicators:
+    """The indicators of slices, each in its own scale, from their numbers."""
+
+    scale: Array
+
+    def __call__(self, block: Block) -> Array:
+        return indicators(block.y[:, 0], len(self.scale)) * self.scale
 
 
 class SAVE(SlicedMethod):
@@ -191,13 +241,30 @@ class SAVE(SlicedMethod):
         assert isinstance(rows, Rows)  # `_takes_pairs`
         self._options()
         n = self.response_.n_places
-        return rows.fold_groups(rows.y[:, 0], n, blocks=(), covariance="full", cross_covariance=False)
+        return rows.fold_groups(numbered, n, blocks=(), covariance="full", cross_covariance=False)
 
     def _solve(self, parts: list[Moments]) -> Embedding:
         if sum(part.weight > 0 for part in parts) < 2:
             warn_no_signal()
         self.moments_used_ = ("slices",)
         return classical.save(parts, self._options())
+
+
+@dataclass(frozen=True)
+class _WithPlace:
+    """The responses as numbers and, where a transform tells it, the number of each row's slice as the last column."""
+
+    transform: Transform | None
+
+    def __call__(self, y: Array) -> Array:
+        if y.dtype.kind in "US":
+            raise ValueError(LABELS)
+        Y = y.astype(np.float64)
+        Y = Y[:, None] if Y.ndim == 1 else Y
+        if self.transform is None:
+            return Y
+        is_cut = self.transform.kind == "slices"
+        return np.column_stack([Y, self.transform.places(Y[:, 0]) if is_cut else np.zeros(len(Y))])
 
 
 class SOLS(MomentMethod):
@@ -282,6 +349,11 @@ class SOLS(MomentMethod):
                 return self._fit_pairs(X, y, sample_weight, groups=groups)
             one = self.n_components == 1  # one population
             return self._fit_dyads(X, y, sample_weight) if one else self._fit_entities(X, y)
+        source = as_source(X, y, sample_weight, self.views)
+        if source is not None:
+            if groups is not None:
+                raise TypeError("SOLS takes no groups= beside a source: use n_slices=, or partial_fit block by block.")
+            return self._fit_source(source)
         with self._unchanged_on_failure():
             return self._fitted(X, y, sample_weight, groups=groups)
 
@@ -313,10 +385,7 @@ class SOLS(MomentMethod):
     def _checked_response(self, y: Any, views: Views) -> Array:
         y = super()._checked_response(y, views)
         if y.dtype.kind in "US":
-            raise ValueError(
-                "SOLS needs a y of numbers, but got labels: give indicators of the labels, or use OLS or SIR. (The "
-                "labels of subpopulations go to fit as groups=.)"
-            )
+            raise ValueError(LABELS)
         return y.astype(np.float64)
 
     def _responses(self, y: Array, weight: Array | None, reset: bool, streaming: bool, groups: Any = None) -> Array:
@@ -334,6 +403,12 @@ class SOLS(MomentMethod):
             self._read_response("slices", self.n_slices or FEWEST_SLICES, y, weight, reset, streaming)
             which = self.response_.places(y)
         return np.column_stack([Y, which])
+
+    def _response_kind(self, y: Array) -> str:
+        return "identity" if self.n_slices is None and self.edges is None else "slices"
+
+    def _response_map(self, fitting: bool) -> Callable[[Array], Array]:
+        return _WithPlace(self.response_ if fitting else None)
 
     def _places_of(self, groups: Any, n_rows: int, reset: bool, streaming: bool) -> Array:
         labels = np.asarray(to_numpy(groups) if is_foreign(groups) else groups)
@@ -359,8 +434,7 @@ class SOLS(MomentMethod):
         keep: dict[str, Any] = {"blocks": ("means",), "covariance": "full", "cross_covariance": True}
         if isinstance(rows, Grid):
             return [rows.fold(**keep)]
-        which = rows.y[:, -1].astype(int)
-        return Rows(rows.views, rows.y[:, :-1], rows.weight).fold_groups(which, self.response_.n_places, **keep)
+        return rows.fold_groups(numbered, self.response_.n_places, **keep)
 
     def _solve(self, parts: list[Moments]) -> Embedding:
         if not any((part.y_variances > 0).any() for part in parts if part.weight > 0):
@@ -368,5 +442,5 @@ class SOLS(MomentMethod):
         self.moments_used_ = ("means",)
         return sols(parts, self._options())
 
-    def _criterion(self, embedding: Embedding, views: tuple[Array, ...], Y: Array, weight: Array | None) -> float:
-        return linear_share(embedding, views, Y, weight, joint=True)
+    def _criterion(self, embedding: Embedding, rows: Rows) -> float:
+        return linear_share(embedding, rows, joint=True)

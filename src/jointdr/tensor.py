@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import mul
+from typing import Any
 
 import numpy as np
 
 from jointdr.arrays import Array, as_float, float_dtype, inner, is_sparse, like, namespace, to_numpy
 from jointdr.embedding import projected
-from jointdr.engines.local import LARGE_BLOCK_BYTES, Block, Rows, block_rows, fold_of, slices
+from jointdr.engines.folds import Block, RandomParts, SumsOfGroups
+from jointdr.engines.local import LARGE_BLOCK_BYTES, Rows, block_rows
 from jointdr.factorize import left_vectors
 from jointdr.normalize import Whitener
 from jointdr.proxy import OVERFLOW
@@ -114,24 +118,18 @@ def formed(rows: Rows, maps: Sequence[Whitener], n_folds: int = 1, seed: int = 0
     sizes = [X.shape[1] for X in rows.views]
     dtype = float_dtype(*rows.views)
     left = int(np.prod(sizes[:-1]))
-    sums = [np.zeros((rows.y.shape[1], left, sizes[-1])) for _ in range(n_folds)]
-    weights = np.zeros(n_folds)
-    for i, block in rows.group_blocks(block_rows(rows.views), _folds(rows, n_folds, seed)):
-        weights[i] += len(block.y) if block.weight is None else block.weight.sum()
-        for at in slices(len(block.y), max(16, LARGE_BLOCK_BYTES // (8 * left))):
-            views = [_centred(X[at, :], m.mean, dtype) for X, m in zip(block.views, maps, strict=True)]
-            Y = like(block.y[at] if block.weight is None else block.y[at] * block.weight[at, None], views[0])
-            first = views[0]
-            for X in views[1:-1]:
-                first = row_products(first, X)
-            for q in range(Y.shape[1]):
-                sums[i][q] += to_numpy(inner(first, views[-1] * Y[:, q : q + 1]))
-    for i, total in enumerate(sums):
+    of_block = _Tensor(tuple(m.mean for m in maps), dtype)
+    nbytes = 8 * n_folds * rows.n_responses * left * sizes[-1]
+    fold = SumsOfGroups(of_block, RandomParts(n_folds, seed), n_folds, nbytes)
+    none = (np.zeros(()), np.zeros((rows.n_responses, left, sizes[-1])))
+    parts = [part or none for part in rows.folded(fold, block_rows(rows.views))]
+    tensors = []
+    for _, total in parts:
         X = total.reshape(-1, *sizes)
         for k, m in enumerate(maps):
             X = np.moveaxis(m.pull(unfolded(X, k)).reshape(-1, *np.delete(X.shape, k + 1)), 0, k + 1)
-        sums[i] = _finite(X)
-    return TensorParts(weights, tensors=sums)
+        tensors.append(_finite(X))
+    return TensorParts(np.array([float(weight) for weight, _ in parts]), tensors=tensors)
 
 
 def sketched(
@@ -143,43 +141,27 @@ def sketched(
     y′ a′ (S_bᵀb′)_t (S_cᵀc′)_t.
     """
     right = [m.push(rng.standard_normal((m.width, columns))) for m in maps]
-    shapes = [(X.shape[1], rows.y.shape[1] * columns) for X in rows.views]
-    sums = [[np.zeros(shape) for shape in shapes] for _ in range(n_folds)]
-    weights = np.zeros(n_folds)
-    size = min(
-        block_rows(rows.views, block_bytes=LARGE_BLOCK_BYTES), LARGE_BLOCK_BYTES // (8 * columns * rows.y.shape[1])
-    )
-    for i, block in rows.group_blocks(max(16, size), _folds(rows, n_folds, seed)):
-        weights[i] += len(block.y) if block.weight is None else block.weight.sum()
-        H = [projected(X, m.mean, S) for X, m, S in zip(block.views, maps, right, strict=True)]
-        for k, m in enumerate(maps):
-            others = [h for j, h in enumerate(H) if j != k]
-            R = others[0]
-            for h in others[1:]:
-                R = R * h
-            sums[i][k] += _against(block, k, m.mean, R)
+    width = rows.n_responses * columns
+    shapes = [(X.shape[1], width) for X in rows.views]
+    of_block = _Sketches(tuple(m.mean for m in maps), tuple(right))
+    nbytes = 8 * n_folds * sum(n * s for n, s in shapes)
+    fold = SumsOfGroups(of_block, RandomParts(n_folds, seed), n_folds, nbytes)
+    none = (np.zeros(()), *(np.zeros(shape) for shape in shapes))
+    parts = [part or none for part in rows.folded(fold, rows.large_block_rows(width))]
     scale = 1.0 / np.sqrt(columns)
     return TensorParts(
-        weights, sketches=[tuple(scale * _finite(m.pull(S)) for S, m in zip(part, maps, strict=True)) for part in sums]
+        np.array([float(part[0]) for part in parts]),
+        sketches=[tuple(scale * _finite(m.pull(S)) for S, m in zip(part[1:], maps, strict=True)) for part in parts],
     )
 
 
 def contracted(rows: Rows, maps: Sequence[Whitener], bases: Sequence[Array], k: int) -> Array:
     """The proxy tensor between view k and the directions of all others, (k_k, q·Π r_j), in one read, O(m n Π r_j)."""
     right = [m.push(U) for m, U in zip(maps, bases, strict=True)]
-
-    def of_block(block: Block) -> tuple[Array]:
-        R = None
-        for j, (X, m) in enumerate(zip(block.views, maps, strict=True)):
-            if j != k:
-                Z = projected(X, m.mean, right[j])
-                R = Z if R is None else row_products(R, Z)
-        return (_against(block, k, maps[k].mean, R),)
-
-    width = rows.y.shape[1] * int(np.prod([U.shape[1] for j, U in enumerate(bases) if j != k]))
+    of_block = _Contraction(tuple(m.mean for m in maps), tuple(right), k)
+    width = rows.n_responses * int(np.prod([U.shape[1] for j, U in enumerate(bases) if j != k]))
     (total,) = rows.accumulate(of_block, width)
-    weight = float(len(rows)) if rows.weight is None else float(rows.weight.sum())
-    return maps[k].pull(_finite(total)) / weight
+    return maps[k].pull(_finite(total)) / rows.total_weight()
 
 
 def hooi_from_rows(
@@ -208,8 +190,55 @@ def core_from_rows(rows: Rows, maps: Sequence[Whitener], bases: Sequence[Array])
     return np.moveaxis(core.reshape(len(core), -1, *(U.shape[1] for U in bases[:-1])), 0, -1)
 
 
-def _folds(rows: Rows, n_folds: int, seed: int) -> Array | None:
-    return None if n_folds == 1 else fold_of(np.arange(len(rows)), n_folds, seed)
+@dataclass(frozen=True)
+class _Tensor:
+    """What one block adds to the tensor about these means: its weight, and Σ w y a ⊗ b ⊗ … as (q, n_1 ⋯, n_K)."""
+
+    means: tuple[Array, ...]
+    dtype: Any
+
+    def __call__(self, block: Block) -> tuple[Array, Array]:
+        left = int(np.prod([len(mean) for mean in self.means[:-1]]))
+        total = np.zeros((block.y.shape[1], left, len(self.means[-1])))
+        for piece in block.pieces(max(16, LARGE_BLOCK_BYTES // (8 * left))):
+            views = [_centred(X, mean, self.dtype) for X, mean in zip(piece.views, self.means, strict=True)]
+            Y = like(piece.y if piece.weight is None else piece.y * piece.weight[:, None], views[0])
+            first = views[0]
+            for X in views[1:-1]:
+                first = row_products(first, X)
+            for q in range(Y.shape[1]):
+                total[q] += to_numpy(inner(first, views[-1] * Y[:, q : q + 1]))
+        return np.asarray(block.total_weight()), total
+
+
+@dataclass(frozen=True)
+class _Sketches:
+    """What one block adds to the sketch of every unfolding: its weight, and one (n_k, q s) array for each view."""
+
+    means: tuple[Array, ...]
+    right: tuple[Array, ...]
+
+    def __call__(self, block: Block) -> tuple[Array, ...]:
+        H = [projected(X, mean, S) for X, mean, S in zip(block.views, self.means, self.right, strict=True)]
+        parts = []
+        for k, mean in enumerate(self.means):
+            others = [h for j, h in enumerate(H) if j != k]
+            parts.append(_against(block, k, mean, reduce(mul, others)))
+        return (np.asarray(block.total_weight()), *parts)
+
+
+@dataclass(frozen=True)
+class _Contraction:
+    """What one block adds to the tensor between view k and directions of all others, (n_k, q·Π r_j)."""
+
+    means: tuple[Array, ...]
+    right: tuple[Array, ...]
+    k: int
+
+    def __call__(self, block: Block) -> tuple[Array]:
+        parts = zip(block.views, self.means, self.right, strict=True)
+        Z = [projected(X, mean, S) for j, (X, mean, S) in enumerate(parts) if j != self.k]
+        return (_against(block, self.k, self.means[self.k], reduce(row_products, Z)),)
 
 
 def _against(block: Block, k: int, mean: Array, R: Array) -> Array:

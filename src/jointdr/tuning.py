@@ -25,6 +25,7 @@ from jointdr.dyads import Dyads
 from jointdr.estimators import JDR
 from jointdr.family import PCA
 from jointdr.hessian import PHD
+from jointdr.normalize import RankError
 from jointdr.progress import Progress
 from jointdr.ranking import table
 from jointdr.recommender import Recommender
@@ -276,7 +277,7 @@ class _Bench(_Refitted):
         super().__init__(model, split)
         self.most = most
         self.budget = float(model.max_bytes) / (4 * n_splits)  # of distances and of sums each, with room for products
-        self.embeddings: dict[str, ViewsTransformer | None] = {}
+        self.embeddings: dict[str, ViewsTransformer] = {}
         self.described: tuple[str, tuple[Side, Side], list[Tables | None]] | None = None
         self.sums: dict[Any, Any] = {}
         self.columns: dict[Any, Columns] = {}
@@ -333,15 +334,19 @@ class _Bench(_Refitted):
         if embedding is None:
             return None
         r = embedding.get_params()["n_components"]
-        nested = isinstance(r, int) and self.most is not None and _is_nested(embedding)
-        if nested:
-            most = min(max(r, self.most or 0), *self.split.train.n_features)
-            embedding.set_params(n_components=most)
+        if isinstance(r, int) and self.most is not None and _is_nested(embedding):
+            most = min(max(r, self.most), *self.split.train.n_features)
+            try:
+                return truncated(self._fitted(clone(embedding).set_params(n_components=most)), r)
+            except RankError:  # with other parameters there may be fewer directions than in all settings
+                pass
+        return self._fitted(embedding)
+
+    def _fitted(self, embedding: ViewsTransformer) -> ViewsTransformer:
         key = f"{type(embedding).__name__}{sorted(embedding.get_params().items(), key=lambda item: item[0])!r}"
         if key not in self.embeddings:
             self.embeddings[key] = embedding.fit(self.split.train)
-        fitted = self.embeddings[key]
-        return truncated(fitted, r) if nested and fitted is not None else fitted
+        return self.embeddings[key]
 
 
 def _is_nested(embedding: ViewsTransformer) -> bool:

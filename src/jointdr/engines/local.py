@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from jointdr.arrays import Array, Scratch, is_sparse, take_columns, take_rows
+from jointdr.arrays import Array, is_accelerated, is_sparse, take_columns
+from jointdr.engines.folds import (
+    Block,
+    Fold,
+    Groups,
+    LeftOut,
+    MomentsOf,
+    MomentsOfGroups,
+    RandomParts,
+    State,
+    SumsOf,
+    fold_of,
+    slices,
+)
 from jointdr.moments import Moments
+
+__all__ = ["Block", "Rows", "block_rows", "fold_of", "slices"]
 
 BLOCK_BYTES = 1_000_000
 """A dense block of this size stays in a core's cache between centring and the products."""
@@ -17,48 +31,24 @@ BLOCK_BYTES = 1_000_000
 LARGE_BLOCK_BYTES = 32_000_000
 """Blocks that are not copied to be centred are larger, because each costs one addition to the result."""
 
+ACCELERATOR_BLOCK_BYTES = 1_000_000_000
+"""Blocks in the memory of an accelerator: large enough for its products to be most of the time."""
+
 FEWEST_ROWS = 256
 """Rows in a block of very wide data, where the cache cannot hold enough of them."""
 
 
-def slices(n: int, size: int) -> Iterator[slice]:
-    """0 ... n cut into pieces of at most `size`."""
-    for start in range(0, n, size):
-        yield slice(start, min(start + size, n))
-
-
 def block_rows(views: Sequence[Array], minimum: int = FEWEST_ROWS, block_bytes: int = BLOCK_BYTES) -> int:
-    """Rows per block: as many as fit `block_bytes`, but at least `minimum`."""
+    """Rows per block: as many as fit `block_bytes`, but at least `minimum`; more on an accelerator."""
+    if any(map(is_accelerated, views)):
+        block_bytes = ACCELERATOR_BLOCK_BYTES
     fitting = (
-        LARGE_BLOCK_BYTES // max(1, 12 * X.nnz // X.shape[0]) if is_sparse(X) else block_bytes // (8 * X.shape[1])
+        LARGE_BLOCK_BYTES // max(1, 12 * X.nnz // max(1, X.shape[0]))
+        if is_sparse(X)
+        else block_bytes // (8 * X.shape[1])
         for X in views
     )
     return max(minimum, min(fitting))
-
-
-def fold_of(rows: Array, n_folds: int, seed: int = 0) -> Array:
-    """The fold of each row, a hash of its number: it does not depend on how the rows are cut into blocks."""
-    z = rows.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15 * (seed + 1) % 2**64)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # the finalizer of SplitMix64
-        z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
-    return ((z ^ (z >> np.uint64(31))) % np.uint64(n_folds)).astype(np.int64)
-
-
-def _kept(keep: dict[str, Any]) -> dict[str, Any]:
-    return {name: keep[name] for name in ("blocks", "covariance", "cross_covariance") if name in keep}
-
-
-class Block(NamedTuple):
-    """Some rows of every view, of the response and of the weights."""
-
-    views: tuple[Array, ...]
-    y: Array
-    weight: Array | None
-
-    def rows(self, at: Array) -> Block:
-        """Some of these rows, copied."""
-        views = tuple(take_rows(X, at) for X in self.views)
-        return Block(views, self.y[at], None if self.weight is None else self.weight[at])
 
 
 class Rows:
@@ -70,6 +60,10 @@ class Rows:
     y : (m, q) float64 array
     weight : (m,) float64 array or None
     """
+
+    rereadable = True
+    knows_mean = True
+    """Whether the mean of y can be had for less than a read of everything."""
 
     def __init__(self, views: Sequence[Array], y: Array, weight: Array | None = None) -> None:
         self.views = tuple(views)
@@ -89,6 +83,32 @@ class Rows:
         views = [take_columns(X, at) for X, at in zip(self.views, columns, strict=True)]
         return Rows(views, self.y, self.weight)
 
+    def with_responses(self, of_block: Callable[[Block], Array]) -> Rows:
+        """The same rows with the (rows, q) responses that a function makes of each block."""
+        size = block_rows(self.views, block_bytes=LARGE_BLOCK_BYTES)
+        return Rows(self.views, np.concatenate([of_block(block) for block in self.blocks(size)]), self.weight)
+
+    def without(self, groups: Groups, i: int) -> Rows:
+        """The same rows, of which those of one group weigh nothing."""
+        block = Block(self.views, self.y, self.weight)
+        return Rows(self.views, self.y, LeftOut(groups, i)(block).weight)
+
+    def root_mean_square(self) -> float:
+        """√(Σ w ‖y‖² / Σ w)."""
+        return float(np.sqrt(np.average(np.sum(self.y**2, axis=1), weights=self.weight)))
+
+    def y_mean(self) -> Array:
+        """The weighted mean of each response, (q,)."""
+        return np.average(self.y, axis=0, weights=self.weight)
+
+    def total_weight(self) -> float:
+        """Σ w, the number of rows where there are no weights."""
+        return float(len(self)) if self.weight is None else float(self.weight.sum())
+
+    def varies(self) -> bool:
+        """Whether a response takes more than one value in rows of positive weight."""
+        return bool(np.ptp(self.y if self.weight is None else self.y[self.weight > 0], axis=0).any())
+
     def centred(self) -> Rows:
         """The same rows with the mean of y taken off."""
         y = np.where(np.ptp(self.y, axis=0) > 0, self.y, 0.0)
@@ -97,37 +117,29 @@ class Rows:
             y = y - np.average(y, axis=0, weights=self.weight)
         return Rows(self.views, y, self.weight)
 
-    def blocks(self, rows: int) -> Iterator[Block]:
+    def pilot(self, groups: Groups | None = None) -> dict[str, Any]:
+        """Where sums are centred, as keywords of `Moments.of_block`, if that is not left to the first block."""
+        return {}
+
+    def blocks(self, size: int) -> Iterator[Block]:
         """Blocks of at most this many rows, without copies."""
-        for at in slices(len(self), rows):
-            yield Block(
-                tuple(X[at, :] for X in self.views), self.y[at], None if self.weight is None else self.weight[at]
-            )
+        return Block(self.views, self.y, self.weight).pieces(size)
+
+    def folded(self, fold: Fold[State], size: int) -> State:
+        """The state of a fold of all rows, in one read, at most `size` of them at a time."""
+        return fold(self.blocks(size))
 
     def fold(self, **keep: Any) -> Moments:
         """The moments of all rows in one read; keywords as in `Moments.of_block`.
 
-        Without the cross covariance the mean of y has to be known before, which takes a read of y alone.
+        T_ayb without the cross covariance needs the mean of y before, which takes a read of y alone.
         """
-        if keep.get("blocks") and not keep["cross_covariance"] and "y_center" not in keep:
-            moments = self.centred().fold(**keep, y_center=0.0)
-            return moments.relabelled(np.average(self.y, axis=0, weights=self.weight))
-        square = keep.get("blocks", ("cross",)) or keep.get("covariance") == "full"
-        rows = block_rows(self.views, 4 * max(X.shape[1] for X in self.views) if square else FEWEST_ROWS)
-        return reduce(Moments.merge, self._parts(rows, keep)).to_numpy()
-
-    def _parts(self, rows: int, keep: dict[str, Any]) -> Iterator[Moments]:
-        """The moments of each block, about the mean of the first one, so that merging is plain addition.
-
-        That is safe however far the data drifts from there: drift by D adds D² to the variance itself, so the rounding
-        of D² is relative to that, up to the number of blocks.
-        """
-        keep = {**keep, "scratch": Scratch()}
-        pilot: dict[str, Any] = {}
-        for block in self.blocks(rows):
-            part = Moments.of_block(*block, **(pilot | keep))
-            pilot = pilot or {"center": part.centers, "y_center": part.y_center}
-            yield part
+        blocks = keep.get("blocks", ("cross",))
+        if "cross" in blocks and not keep.get("cross_covariance", True) and "y_center" not in keep:
+            return self.centred().fold(**keep, y_center=0.0).relabelled(self.y_mean())
+        square = blocks or keep.get("covariance") == "full"
+        size = block_rows(self.views, 4 * max(X.shape[1] for X in self.views) if square else FEWEST_ROWS)
+        return self.folded(MomentsOf({**self.pilot(), **keep}, self._moments_bytes(keep)), size)
 
     def fold_parts(self, n_folds: int, first_row: int = 0, seed: int = 0, **keep: Any) -> list[Moments]:
         """The moments of each of `n_folds` random parts of the rows, in one read.
@@ -141,52 +153,40 @@ class Rows:
         **keep
             As in `fold`.
         """
-        return self.fold_groups(fold_of(np.arange(first_row, first_row + len(self)), n_folds, seed), n_folds, **keep)
+        return self.fold_groups(RandomParts(n_folds, seed, first_row), n_folds, **keep)
 
-    def fold_groups(self, which: Array, n_groups: int, **keep: Any) -> list[Moments]:
+    def fold_groups(self, groups: Groups, n_groups: int, **keep: Any) -> list[Moments]:
         """The moments of the rows of each group, in one read: O(m n²) for all groups together.
 
         Parameters
         ----------
-        which : (m,) array of int
-            The group of each row, from 0 on; a group may be empty.
+        groups : callable
+            The group of each row of a block, from 0 on, and the block; a group may be empty.
         n_groups : int
         **keep
             As in `fold`.
         """
-        responses = self.y.shape[1] if keep.get("blocks", ("cross",)) else 0
-        parts = [Moments.zero([X.shape[1] for X in self.views], n_responses=responses, **_kept(keep))] * n_groups
-        keep = {**keep, "scratch": Scratch()}
-        pilot: dict[str, Any] = {}
-        rows = block_rows(self.views, n_groups * 4 * max(X.shape[1] for X in self.views))
-        for i, block in self.group_blocks(rows, which):
-            part = Moments.of_block(*block, **(pilot | keep))
-            pilot = pilot or {"center": part.centers, "y_center": part.y_center}
-            parts[i] = parts[i] + part.to_numpy()
-        return parts
+        fold = MomentsOfGroups(groups, n_groups, {**self.pilot(groups), **keep}, n_groups * self._moments_bytes(keep))
+        return self.folded(fold, block_rows(self.views, n_groups * 4 * max(X.shape[1] for X in self.views)))
 
-    def group_blocks(self, rows: int, which: Array | None = None) -> Iterator[tuple[int, Block]]:
-        """Blocks of rows of one group each, with the number of the group; without groups all are of group 0."""
-        start = 0
-        for block in self.blocks(rows):
-            if which is None:
-                yield 0, block
-                continue
-            here = which[start : start + len(block.y)]
-            start += len(block.y)
-            for i in np.unique(here):
-                yield int(i), block.rows(np.flatnonzero(here == i))
-
-    def accumulate(self, of_block: Callable[[Block], tuple[Array, ...]], width: int = 1) -> tuple[Array, ...]:
-        """The float64 sums over blocks of the arrays that a function makes of each.
+    def accumulate(
+        self, of_block: Callable[[Block], tuple[Array, ...]], width: int = 1, nbytes: int = 0
+    ) -> tuple[Array, ...]:
+        """The float64 sums over blocks of the arrays that a function makes of each, `nbytes` in all.
 
         `width` numbers per row, which the function makes on the way, have to fit into memory beside a block.
         """
-        totals: tuple[Array, ...] = ()
+        return self.folded(SumsOf(of_block, nbytes), self.large_block_rows(width))
+
+    def large_block_rows(self, width: int = 1) -> int:
+        """Rows of a block that is not copied to be centred, where so many numbers per row are made on the way."""
         rows = block_rows(self.views, block_bytes=LARGE_BLOCK_BYTES)
-        for block in self.blocks(max(16, min(rows, LARGE_BLOCK_BYTES // (8 * width)))):
-            parts = of_block(block)
-            totals = totals or tuple(np.zeros(part.shape) for part in parts)
-            for total, part in zip(totals, parts, strict=True):
-                total += part
-        return totals
+        most = ACCELERATOR_BLOCK_BYTES if any(map(is_accelerated, self.views)) else LARGE_BLOCK_BYTES
+        return max(16, min(rows, most // (8 * width)))
+
+    def _moments_bytes(self, keep: dict[str, Any]) -> int:
+        """About how large moments are: covariances, and as much for each response."""
+        if keep.get("covariance", "full") != "full" and "cross" not in keep.get("blocks", ("cross",)):
+            return 0
+        responses = self.n_responses if keep.get("blocks", ("cross",)) else 0
+        return 8 * sum(X.shape[1] for X in self.views) ** 2 * (1 + responses)

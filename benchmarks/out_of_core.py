@@ -1,0 +1,99 @@
+"""A fit to a Parquet file that need not fit into memory, against reading it once and the products it cannot do without.
+
+    python benchmarks/out_of_core.py [rows]
+
+5 million rows, n₁ = n₂ = 100, float32, 4 GB, written to a temporary folder first. Targets: at most 600 MB resident at
+all times, at most 1.3 × (the time to read the file once + the time of the bare products), and over three decades of
+rows time that grows as their number (exponent 1.0 ± 0.05) in memory that does not grow.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+from scale_data import GROUP_ROWS, seconds, watched_memory, written
+
+from jointdr import JDR
+from jointdr.io import scan_parquet
+
+N, R, RUNS = 100, 3, 3
+VIEWS = {"a": "a*", "b": "b*"}
+
+
+def read(path: Path) -> None:
+    """Every row group once, by all threads that pyarrow has."""
+    file = pq.ParquetFile(path)
+    for i in range(file.metadata.num_row_groups):
+        file.read_row_group(i)
+
+
+def products(rows: int) -> None:
+    """AᵀA, BᵀB and (y·A)ᵀB of so many rows, on blocks that stay where they are."""
+    rng = np.random.default_rng(0)
+    A, B = (rng.standard_normal((GROUP_ROWS, N), dtype=np.float32) for _ in range(2))
+    y = rng.standard_normal((GROUP_ROWS, 1), dtype=np.float32)
+    for _ in range(rows // GROUP_ROWS):
+        A.T @ A
+        B.T @ B
+        (y * A).T @ B
+
+
+def fit(path: str) -> None:
+    """One fit in a process of its own, where only it counts: prints seconds and the largest resident memory in MB."""
+    source = scan_parquet(path, views=VIEWS, response="y")
+    with watched_memory() as peak:
+        taken = seconds(lambda: JDR(R).fit(source))
+    print(taken, peak[0])
+
+
+def fitted(path: Path) -> tuple[float, float]:
+    command = [sys.executable, __file__, "--fit", os.fspath(path)]
+    found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    return float(found[0]), float(found[1])
+
+
+def main() -> None:
+    rows = int(float(sys.argv[1])) if len(sys.argv) > 1 else 5_000_000
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path = written(folder, rows, N)
+        print(f"{rows} rows, {N} + {N} float32 columns, {path.stat().st_size / 1e9:.2f} GB")
+        found = []
+        for _ in range(RUNS):
+            reading, multiplying = seconds(lambda: read(path)), seconds(lambda: products(rows))
+            taken, peak = fitted(path)
+            found.append((reading, multiplying, taken))
+            print(f"read {reading:.2f} s, products {multiplying:.2f} s, fit {taken:.2f} s, {peak:.0f} MB resident")
+        reading, multiplying, taken = np.min(found, axis=0)  # the best of each: a noisy moment hits only one of them
+        print(f"fit / (read + products): {taken / (reading + multiplying):.2f} (target at most 1.3)")
+        print(f"resident memory: {peak:.0f} MB (target at most 600)")
+        path.unlink()
+
+        sizes = [100, rows // 1000, rows // 100, rows // 10, rows]
+        times, memory = [], []
+        for m in sizes:
+            path = written(folder, m, N)
+            runs = [fitted(path) for _ in range(RUNS)]
+            times.append(min(taken for taken, _ in runs))
+            memory.append(runs[0][1])
+            path.unlink()
+        for m, taken, peak in zip(sizes, times, memory, strict=True):
+            print(f"{m:>10} rows: {taken:8.3f} s, {taken / m * 1e6:6.2f} µs a row, {peak:.0f} MB resident")
+        # What does not depend on the rows (threads, the decomposition) is measured on next to none, and taken off.
+        growing = np.maximum(np.subtract(times[1:], times[0]), 1e-6)
+        slope = np.polyfit(np.log(sizes[1:]), np.log(growing), 1)[0]
+        print(f"time grows as rows^{slope:.2f} (target 1.00 ± 0.05), beyond {times[0]:.2f} s that do not grow")
+        print(f"memory of the last decade: × {memory[-1] / memory[-2]:.2f}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3 and sys.argv[1] == "--fit":
+        fit(sys.argv[2])
+    else:
+        main()

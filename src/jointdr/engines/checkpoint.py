@@ -1,0 +1,138 @@
+"""A file that keeps what was folded so far, so that an interrupted fit goes on from there."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jointdr import persist
+from jointdr.arrays import Array, is_sparse
+from jointdr.moments import Moments
+from jointdr.sources import Source, joined_leaves
+
+KIND = "checkpoint"
+
+RUNS = 100
+"""A read is cut into at most this many runs of leaves, after each of which the state may be written."""
+
+
+class Checkpoint:
+    """The states of all reads of one fit: those that are done, and the one that is under way.
+
+    A fit that reads the data several times is repeated up to where it was: reads that are done are not repeated, which
+    takes that it asks for the same ones again. A sketch, for example, is only the same with the same ``random_state``.
+
+    Parameters
+    ----------
+    path : path
+    every : float
+        Seconds between two writes, at least.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], every: float = 60.0) -> None:
+        self.path, self.every = Path(path), every
+        self._reads: list[dict[str, Any]] | None = None
+        self._at = 0
+        self._written = time.monotonic()
+
+    def run(self, engine: Any, task: Any, source: Source, watch: Any) -> Any:
+        """The state of all leaves, from the last one that was written on."""
+        if self._reads is None:
+            self._reads = self._found(source)
+        key = digest([task.fold, task.steps])
+        if self._at == len(self._reads):
+            self._reads.append({"key": key, "rows": 0, "state": None})
+        read = self._reads[self._at]
+        self._at += 1
+        if read["key"] != key:
+            self._refuse("another fit: other parameters or, with random_state=None, another sketch")
+        left = [leaf for leaf in source.leaves() if leaf.first_row >= read["rows"]]
+        for run in joined_leaves(left, max(1, min(RUNS, len(left) // (2 * engine.width())))) if left else []:
+            read["state"] = task.merge(read["state"], engine.run(task, run, watch))
+            read["rows"] = run[-1].first_row + run[-1].n_rows
+            if time.monotonic() - self._written >= self.every or run[-1] is left[-1]:
+                self._write(source)
+        return read["state"]
+
+    def remove(self) -> None:
+        """The fit has succeeded: the file is not needed any more."""
+        self.path.unlink(missing_ok=True)
+        self._reads, self._at = None, 0
+
+    def _found(self, source: Source) -> list[dict[str, Any]]:
+        if not self.path.exists():
+            return []
+        header, arrays = persist.read(self.path, KIND)
+        if header["data"] != source.identity():
+            self._refuse("other data: other files, columns or numbers of rows, or files that were changed since")
+        return [
+            {**read, "state": restored(read["state"], arrays, f"read{i}")} for i, read in enumerate(header["reads"])
+        ]
+
+    def _refuse(self, what: str) -> None:
+        raise ValueError(f"The checkpoint {self.path} belongs to {what}. Remove it, or name another file.")
+
+    def _write(self, source: Source) -> None:
+        reads: list[dict[str, Any]] = []
+        arrays: dict[str, Array] = {}
+        for i, read in enumerate(self._reads or ()):
+            description, held = described(read["state"], f"read{i}")
+            reads.append({**read, "state": description})
+            arrays |= held
+        persist.write(self.path, KIND, {"data": source.identity(), "reads": reads}, arrays)
+        self._written = time.monotonic()
+
+
+def described(state: Any, name: str) -> tuple[Any, dict[str, Array]]:
+    """A state as a JSON-able description and arrays whose names begin with `name`."""
+    if state is None:
+        return None, {}
+    if isinstance(state, Moments):
+        header, arrays = persist.flattened(state, name)
+        return {"moments": header}, arrays
+    if isinstance(state, (list, tuple)):
+        parts = [described(part, f"{name}/{i}") for i, part in enumerate(state)]
+        kind = "list" if isinstance(state, list) else "tuple"
+        return {kind: [header for header, _ in parts]}, {k: v for _, arrays in parts for k, v in arrays.items()}
+    return "array", {name: np.asarray(state)}
+
+
+def restored(description: Any, arrays: Mapping[str, Array], name: str) -> Any:
+    """The state that `described` took apart."""
+    if description is None:
+        return None
+    if description == "array":
+        return arrays[name]
+    ((kind, inner),) = description.items()
+    if kind == "moments":
+        return persist.rebuilt(inner, arrays, name)
+    parts = [restored(part, arrays, f"{name}/{i}") for i, part in enumerate(inner)]
+    return parts if kind == "list" else tuple(parts)
+
+
+def digest(value: Any) -> str:
+    """A fingerprint of a fold and everything in it, the same in every process."""
+    return hashlib.sha256(repr(_plain(value)).encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    if is_sparse(value):
+        value = value.toarray()
+    if isinstance(value, np.ndarray):
+        return (value.shape, value.dtype.str, hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest())
+    if is_dataclass(value) and not isinstance(value, type):
+        return (type(value).__qualname__, [(f.name, _plain(getattr(value, f.name))) for f in fields(value)])
+    if isinstance(value, Mapping):
+        return sorted((str(key), _plain(v)) for key, v in value.items())
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(repr, value))
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return value.__qualname__ if callable(value) and hasattr(value, "__qualname__") else value

@@ -1,0 +1,127 @@
+"""The engine of a cluster: leaves are folded where they are read, and states are merged in a tree, by dask.
+
+A leaf is a file and a row range, or the chunks of dask collections: both can be had again, so that a worker that dies
+costs what it had folded and nothing else. Only states travel, n × n numbers each, and the small values that folds are.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from jointdr.engines.stream import Task
+from jointdr.sources import Source, joined_leaves
+
+LEAVES_PER_THREAD = 4
+"""Runs of leaves for each thread of the cluster: few states to merge, and not much lost with a worker."""
+
+BRANCHES = 8
+"""How many states are merged at a time."""
+
+
+def require_dask() -> Any:
+    """The package dask, or an error that says how to get it."""
+    try:
+        import dask
+    except ImportError:
+        raise ImportError("Clusters and dask collections take dask: pip install 'jointdr[dask]'.") from None
+    return dask
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Folds leaves on the workers of a client, or of dask's own default scheduler.
+
+    Parameters
+    ----------
+    client : distributed.Client, optional
+    """
+
+    client: Any = None
+    block_bytes = 0
+
+    def width(self) -> int:
+        """How many leaves are folded at a time: the threads of the cluster."""
+        client = self.client or _default_client()
+        return max(1, sum(client.nthreads().values())) if client is not None else int(require_dask().system.CPU_COUNT)
+
+    def run(self, task: Task, leaves: Sequence[Any], watch: Any = None) -> Any:
+        """The merged state of all leaves."""
+        dask = require_dask()
+        shared = dask.delayed(task, pure=False)  # one value that workers hand on to each other, not one for each leaf
+        fold = dask.delayed(_folded, pure=False)
+        runs = joined_leaves(leaves, LEAVES_PER_THREAD * self.width())
+        return self.merged([fold(shared, [_delayed(leaf, task.views) for leaf in run]) for run in runs], shared)
+
+    def merged(self, states: list[Any], task: Any) -> Any:
+        """The states, which are still to be computed, merged in a tree by what the task has for that."""
+        merge = require_dask().delayed(_merged, pure=False)
+        while len(states) > 1:
+            states = [merge(task, states[i : i + BRANCHES]) for i in range(0, len(states), BRANCHES)]
+        if self.client is not None:
+            return self.client.compute(states[0]).result()
+        return require_dask().compute(states[0])[0]
+
+
+def _delayed(leaf: Any, views: bool) -> Any:
+    """What dask computes a leaf from: its chunks, or the leaf itself, which is read where it is folded."""
+    return leaf.delayed(views) if hasattr(leaf, "delayed") else leaf
+
+
+def _default_client() -> Any:
+    """The client that dask would use, if there is one."""
+    try:
+        from distributed import get_client
+
+        return get_client()
+    except (ImportError, ValueError):
+        return None
+
+
+def _folded(task: Task, leaves: Sequence[Any]) -> Any:
+    """The state of some leaves, in the one thread that the scheduler counts on."""
+    with threadpool_limits(1, user_api="blas"):
+        return task(leaves)
+
+
+def _merged(task: Task, states: Sequence[Any]) -> Any:
+    return reduce(task.merge, states)
+
+
+def distributed(source: Source, client: Any = None) -> Source:
+    """The same source, to be read and folded by the workers of a dask cluster.
+
+    Parameters
+    ----------
+    source : Source
+        Its files must be where workers can read them, under the same paths.
+    client : distributed.Client, or address of a scheduler, optional
+        By default the client that was made last, or dask's default scheduler.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> from jointdr import PCA
+    >>> from jointdr.engines.dask import distributed
+    >>> from jointdr.io import scan_npy
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/a.npy", np.random.default_rng(0).standard_normal((1000, 5)))
+    ...     model = PCA(2).fit(distributed(scan_npy(a=f"{folder}/a.npy")))
+    >>> model.embeddings_[0].shape
+    (5, 2)
+    """
+    if isinstance(client, str):
+        import distributed
+
+        connect: Any = distributed.Client
+        client = connect(client, set_as_default=False)
+    if not source.rereadable or source.n_rows is None:
+        raise ValueError("A cluster needs a source that can be read from any row on, such as files.")
+    source = copy.copy(source)
+    source.engine = Cluster(client)
+    return source

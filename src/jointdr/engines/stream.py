@@ -1,0 +1,337 @@
+"""The streaming engine: rows of a source, read a block at a time by as many threads as there are cores."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from itertools import chain
+from typing import Any, TypeVar
+
+import joblib
+import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from jointdr.arrays import Array, is_sparse
+from jointdr.engines.folds import Block, Fold, Groups, LeftOut, State, SumsOf
+from jointdr.engines.local import FEWEST_ROWS, Rows
+from jointdr.engines.looks import FirstNotFinite, Gather, Labels, Summarize, Summary
+from jointdr.sources import Source
+
+READ_BYTES = 8_000_000
+"""A block that is read is about this large; what is folded at a time may be less."""
+
+MOST_READ_BYTES = 64_000_000
+"""Folds of wide views ask for more rows at a time, but not for more than this."""
+
+STATE_BYTES = 1_000_000_000
+"""States of all threads together may take this much; fewer threads fold, with more BLAS threads each, beyond it."""
+
+RESPONSE_ROWS = 100_000
+"""How many responses are read at a time where no view is."""
+
+T = TypeVar("T")
+Step = Callable[[Block], Block]
+"""What makes a block with another response, or other weights."""
+
+
+def ahead(blocks: Iterator[T]) -> Iterator[T]:
+    """The same blocks; the next one is read in a thread while the current one is used."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, blocks, None)
+        while (block := coming.result()) is not None:
+            coming = reader.submit(next, blocks, None)
+            yield block
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be done with some leaves: a small value that can be sent to where they are read.
+
+    Parameters
+    ----------
+    fold : Fold
+    steps : tuple of callables
+        What makes the blocks that are folded of those that are read.
+    rows : int
+        How many are read at a time.
+    size : int
+        How many are folded at a time.
+    views : bool
+        Whether views are read, or the response alone.
+    """
+
+    fold: Any
+    steps: tuple[Step, ...]
+    rows: int
+    size: int
+    views: bool = True
+
+    def __call__(
+        self,
+        leaves: Sequence[Any],
+        watch: Callable[[Block], object] | None = None,
+        early: bool = False,
+        placed: Callable[[Iterator[Block]], Iterator[Block]] | None = None,
+    ) -> Any:
+        """The state of these leaves; None if they have no rows.
+
+        `early` reads each block while another is folded; `placed` moves blocks to where they are folded.
+        """
+        read = (leaf.blocks(self.rows) if self.views else leaf.responses(self.rows) for leaf in leaves)
+        blocks: Iterator[Block] = chain.from_iterable(read)
+        blocks = ahead(blocks) if early else blocks
+        blocks = self.prepared(blocks if placed is None else placed(blocks), watch)
+        with np.errstate(all="ignore"):  # what overflows shows in the state
+            first = next(blocks, None)
+            return None if first is None else self.fold(chain([first], blocks))
+
+    def prepared(self, blocks: Iterator[Block], watch: Callable[[Block], object] | None) -> Iterator[Block]:
+        """Pieces of the blocks with their responses made."""
+        for block in blocks:
+            if len(block.y):
+                for piece in block.pieces(self.size):
+                    yield _stepped(piece, self.steps)
+            if watch is not None:
+                watch(block)
+
+    def merge(self, one: Any, two: Any) -> Any:
+        """The state of the rows of both."""
+        if one is None or two is None:
+            return two if one is None else one
+        return self.fold.merge(one, two)
+
+
+class Lanes:
+    """The engine of one machine: every thread reads and folds leaves of its own, with its share of BLAS threads.
+
+    That way reading, decoding, centring and products all use all cores, and never more threads than there are cores
+    work at a time, but for those that wait for the disk. The result depends on the number of cores in the last digits
+    only, and not on which thread is faster.
+    """
+
+    block_bytes = 0
+    """How much is read at a time; 0 leaves that to what is folded at a time."""
+
+    def width(self) -> int:
+        """How many leaves are folded at a time."""
+        return int(joblib.cpu_count())
+
+    def run(self, task: Task, leaves: Sequence[Any], watch: Any = None) -> Any:
+        """The merged state of all leaves."""
+        cores = self.width()
+        most = max(1, STATE_BYTES // max(1, 2 * task.fold.nbytes))
+        lanes = max(1, min(cores, len(leaves), most))
+        told = Told(watch)
+        with _blas_threads(cores // lanes) if lanes > 1 else nullcontext(), ThreadPoolExecutor(lanes) as pool:
+            jobs = [pool.submit(task, leaves[i::lanes], told, True) for i in range(lanes)]
+            try:
+                failed = [job for job in wait(jobs, return_when=FIRST_EXCEPTION).done if job.exception() is not None]
+                return reduce(task.merge, [job.result() for job in failed or jobs])
+            finally:
+                told.stop = True  # where one thread has failed, the others end at their next block
+
+
+class Told:
+    """Tells `watch` of every block that was folded, from one thread at a time."""
+
+    def __init__(self, watch: Any) -> None:
+        self.watch, self.stop = watch, False
+        self._lock = threading.Lock()
+
+    def __call__(self, block: Block) -> None:
+        """This block was folded."""
+        if self.stop:
+            raise RuntimeError("Another thread has failed.")
+        if self.watch is not None:
+            nbytes = sum(X.data.nbytes if is_sparse(X) else X.nbytes for X in block.views)
+            with self._lock:
+                self.watch(len(block.y), nbytes)
+
+
+def _blas_threads(n: int) -> Any:
+    """At most n threads for every product, and never more than there were."""
+    held = [pool["num_threads"] for pool in threadpool_info() if pool.get("user_api") == "blas"]
+    return threadpool_limits(min([n, *held]), user_api="blas")
+
+
+class Stream(Rows):
+    """Rows of a source, with the same folds as `Rows` in memory.
+
+    Parameters
+    ----------
+    source : Source
+    steps : tuple of callables
+        What makes the blocks that are folded of those that the source has, one after the other.
+    """
+
+    def __init__(self, source: Source, steps: tuple[Step, ...] = ()) -> None:
+        self.source, self.steps = source, steps
+        self.views = source.templates
+        if hasattr(source.engine, "template"):  # blocks are folded as arrays of another library
+            self.views = tuple(map(source.engine.template, self.views))
+
+    def __len__(self) -> int:
+        return self.summary.n_rows if self.source.n_rows is None else self.source.n_rows
+
+    @cached_property
+    def head(self) -> Block:
+        """The first rows, with their responses."""
+        return _stepped(self.source.head(), self.steps)
+
+    @property
+    def n_responses(self) -> int:
+        """Number of components of the response q."""
+        return int(self.head.y.shape[1]) if self.head.y.ndim > 1 else 1
+
+    def pilot(self, groups: Groups | None = None) -> dict[str, Any]:
+        """The mean of the first rows: one centre for all threads and workers.
+
+        Sums of single precision are rounded block by block, so that with it they do not depend on who folds what.
+        """
+        head = self.head if groups is None else groups(self.head)[1]
+        views, y = head.views, head.y
+        center = tuple(np.zeros(X.shape[1]) if is_sparse(X) else np.mean(X, axis=0, dtype=float) for X in views)
+        return {"center": center, "y_center": np.where(np.isfinite(y), y, 0.0).mean(axis=0)}
+
+    @property
+    def rereadable(self) -> bool:  # type: ignore[override]
+        """Whether the rows can be read more than once."""
+        return self.source.rereadable
+
+    @property
+    def knows_mean(self) -> bool:  # type: ignore[override]
+        """Whether the mean of y can be had for less than a read of everything."""
+        return self.source.separable
+
+    @cached_property
+    def summary(self) -> Summary:
+        """What a read of y alone tells."""
+        return self._run(Summarize.of(self.source.n_rows), RESPONSE_ROWS, views=False)
+
+    def select(self, columns: Sequence[Array]) -> Stream:
+        """The same rows with the chosen features of each view only; others are not read."""
+        return Stream(self.source.select(columns), self.steps)
+
+    def with_responses(self, of_block: Callable[[Block], Array]) -> Stream:
+        """The same rows with responses that a function makes of each block when it is read."""
+        return Stream(self.source, (*self.steps, Responding(of_block)))
+
+    def without(self, groups: Groups, i: int) -> Stream:
+        """The same rows, of which those of one group weigh nothing."""
+        return Stream(self.source, (*self.steps, LeftOut(groups, i)))
+
+    def root_mean_square(self) -> float:
+        """√(Σ w ‖y‖² / Σ w), by a read of y alone."""
+        total, weight = self._run(SumsOf(_squares), RESPONSE_ROWS, views=False)
+        return float(np.sqrt(total / weight))
+
+    def y_mean(self) -> Array:
+        """The weighted mean of each response, (q,)."""
+        return self.summary.mean
+
+    def total_weight(self) -> float:
+        """Σ w."""
+        return self.summary.weight
+
+    def varies(self) -> bool:
+        """Whether a response takes more than one value in rows of positive weight."""
+        return bool(np.any(self.summary.highest > self.summary.lowest))
+
+    def centred(self) -> Stream:
+        """The same rows with the mean of y taken off."""
+        s = self.summary
+        constant = s.highest == s.lowest
+        shifts = (np.where(constant, s.lowest, s.center), np.where(constant, 0.0, s.sum / (s.weight or 1.0)))
+        return self.with_responses(Shifted(shifts))
+
+    def blocks(self, size: int) -> Iterator[Block]:
+        """Blocks of at most this many rows, in order."""
+        task = Task(None, self.steps, self._read_rows(size), size)
+        leaves = (leaf.blocks(task.rows) for leaf in self.source.leaves())
+        return task.prepared(ahead(chain.from_iterable(leaves)), Told(self.source.watch))
+
+    def folded(self, fold: Fold[State], size: int) -> State:
+        """The state of a fold of all rows, in one read, at most `size` of them at a time."""
+        return self._run(fold, size, views=True)
+
+    def gathered(self) -> tuple[Array, Array | None]:
+        """The response and the weights of all rows, in memory: 8 bytes a row, or 16."""
+        held = self._run(Gather(), RESPONSE_ROWS, views=False)
+        parts = [held[start] for start in sorted(held)]
+        weights = [w for _, w in parts if w is not None]
+        return np.concatenate([y for y, _ in parts]), np.concatenate(weights) if weights else None
+
+    def labels(self) -> tuple[Array, int]:
+        """The distinct values of y, and the number of rows."""
+        return self._run(Labels(), RESPONSE_ROWS, views=False)
+
+    def raise_if_not_finite(self) -> None:
+        """Name the first view, column and place that holds NaN or infinity; one more read."""
+        source = self.source
+        if not source.rereadable:
+            raise ValueError("A view contains NaN or infinity. Drop those rows, or fill them in, before they are read.")
+        row, k, j, value = self._run(FirstNotFinite(), FEWEST_ROWS, views=True)
+        if row < 0:
+            return
+        names = source.feature_names[k]
+        raise ValueError(
+            f"Input view {source.names[k]!r} contains {'NaN' if np.isnan(value) else 'infinity'} (first in column "
+            f"{j if names is None else names[j]!r} of {source.place(row)}). Drop those rows, or fill them in, before "
+            "they are read."
+        )
+
+    def _run(self, fold: Any, size: int, views: bool) -> Any:
+        source = self.source
+        engine = Lanes() if source.engine is None else source.engine
+        task = Task(fold, self.steps, self._read_rows(size) if views else RESPONSE_ROWS, size, views)
+        watch = source.watch if views else None
+        if source.checkpoint is None or not views:
+            state = engine.run(task, source.leaves(), watch)
+        else:
+            state = source.checkpoint.run(engine, task, source, watch)
+        if state is None:
+            raise ValueError(f"{source!r} has no rows.")
+        return state
+
+    def _read_rows(self, size: int) -> int:
+        """Rows that are read at a time: whole numbers of what is folded at a time, where that fits."""
+        width = max(1, self.source.row_bytes)
+        if self.source.engine is not None and self.source.engine.block_bytes:
+            return max(FEWEST_ROWS, int(self.source.engine.block_bytes) // width)
+        size = max(1, min(size, MOST_READ_BYTES // width))
+        return max(FEWEST_ROWS, size, READ_BYTES // width // size * size)
+
+
+def _stepped(block: Block, steps: Iterable[Step]) -> Block:
+    return reduce(lambda done, step: step(done), steps, block)
+
+
+def _squares(block: Block) -> tuple[Array, Array]:
+    weight = np.ones(len(block)) if block.weight is None else block.weight
+    return weight @ np.sum(block.y**2, axis=1), weight.sum()
+
+
+@dataclass(frozen=True)
+class Responding:
+    """A step that gives a block the response that a function makes of it."""
+
+    of_block: Callable[[Block], Array]
+
+    def __call__(self, block: Block) -> Block:
+        """The same views and weights."""
+        return replace(block, y=self.of_block(block))
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """y minus some vectors, one after the other: a mean that is rounded to its own size, and what is left of it."""
+
+    shifts: tuple[Array, ...]
+
+    def __call__(self, block: Block) -> Array:
+        """The shifted responses."""
+        return reduce(np.subtract, self.shifts, block.y)

@@ -1,0 +1,270 @@
+"""Sources of arrays that can be read from any row on: NPY files and Zarr arrays."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from jointdr.arrays import Array, is_sparse, to_numpy
+from jointdr.engines.folds import Block, slices
+from jointdr.sources import Source
+
+LEAF_BYTES = 64_000_000
+"""Rows are dealt out in runs of about this size."""
+
+
+@dataclass(frozen=True)
+class NpyTable:
+    """One array in an NPY file, of which some rows are read when they are needed.
+
+    They are read, not mapped: mapped pages count as resident memory until the system takes them back.
+    """
+
+    path: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    fortran: bool
+    offset: int
+
+    @staticmethod
+    def of(path: Any) -> NpyTable:
+        """Read the header."""
+        path = os.fspath(path)
+        try:
+            with open(path, "rb") as file:
+                version = np.lib.format.read_magic(file)
+                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+                shape, fortran, dtype = read(file)
+                return NpyTable(path, shape, dtype, fortran, file.tell())
+        except ValueError as error:
+            raise ValueError(f"{path} is not an NPY file of numbers: {error}") from error
+
+    def rows(self, start: int, stop: int) -> Array:
+        """The rows from `start` to before `stop`, in memory."""
+        if self.fortran and len(self.shape) > 1:  # rows are scattered over the file
+            return np.array(np.load(self.path, mmap_mode="r")[start:stop])
+        width = int(np.prod(self.shape[1:], dtype=np.int64))
+        at = self.offset + start * width * self.dtype.itemsize
+        values = np.fromfile(self.path, self.dtype, (stop - start) * width, offset=at)
+        if len(values) < (stop - start) * width:
+            raise ValueError(f"{self.path} ends before row {stop}, of which its header tells.")
+        return values.reshape(stop - start, *self.shape[1:])
+
+    def identity(self) -> list[Any]:
+        """The file, its size and when it was written."""
+        status = os.stat(self.path)
+        return [str(Path(self.path).resolve()), status.st_size, status.st_mtime_ns]
+
+
+@dataclass(frozen=True)
+class ZarrTable:
+    """One Zarr array, of which some rows are read when they are needed."""
+
+    path: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @staticmethod
+    def of(path: Any) -> ZarrTable:
+        """Read the metadata."""
+        array = _zarr().open_array(os.fspath(path), mode="r")
+        return ZarrTable(os.fspath(path), tuple(array.shape), np.dtype(array.dtype))
+
+    def rows(self, start: int, stop: int) -> Array:
+        """The rows from `start` to before `stop`, in memory."""
+        return np.asarray(_zarr().open_array(self.path, mode="r")[start:stop])
+
+    def identity(self) -> list[Any]:
+        """Where it lies."""
+        return [str(Path(self.path).resolve())]
+
+
+@dataclass(frozen=True)
+class MemoryTable:
+    """One array in memory, of which some rows are looked at, without a copy."""
+
+    array: Array
+    path: str = "an array in memory"
+
+    @staticmethod
+    def of(array: Any) -> MemoryTable:
+        """The array, or tensor on the host."""
+        array = to_numpy(array)
+        if is_sparse(array):
+            raise TypeError("scan_arrays takes dense arrays: give sparse views to fit themselves.")
+        return MemoryTable(np.asarray(array))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and features."""
+        return self.array.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of its numbers."""
+        return self.array.dtype
+
+    def rows(self, start: int, stop: int) -> Array:
+        """The rows from `start` to before `stop`."""
+        return self.array[start:stop]
+
+    def identity(self) -> list[Any]:
+        """The first and the last row."""
+        ends = [np.ascontiguousarray(self.array[at]).tobytes() for at in (0, -1)]
+        return [list(self.shape), hashlib.sha256(b"".join(ends)).hexdigest()]
+
+
+def _zarr() -> Any:
+    try:
+        import zarr
+    except ImportError:
+        raise ImportError("Zarr arrays are read by the package zarr: pip install zarr.") from None
+    return zarr
+
+
+@dataclass(frozen=True)
+class ArrayLeaf:
+    """A row range of some tables; `columns` are the features that are kept, None for all."""
+
+    views: tuple[Any, ...]
+    y: Any
+    weight: Any
+    first_row: int
+    n_rows: int
+    columns: tuple[Array | None, ...] = field(default=(), repr=False)
+
+    def blocks(self, size: int) -> Iterator[Block]:
+        """Its rows, at most `size` at a time."""
+        return self._read(size, self.views)
+
+    def responses(self, size: int) -> Iterator[Block]:
+        """The same without the views."""
+        return self._read(size, ())
+
+    def _read(self, size: int, views: tuple[Any, ...]) -> Iterator[Block]:
+        for at in slices(self.n_rows, size):
+            start, stop = self.first_row + at.start, self.first_row + at.stop
+            tables = [table.rows(start, stop) for table in views]
+            chosen = tuple(X if c is None else X[:, c] for X, c in zip(tables, self.columns, strict=False))
+            y = np.empty((stop - start, 0)) if self.y is None else self.y.rows(start, stop)
+            yield Block(chosen, y, None if self.weight is None else self.weight.rows(start, stop), start)
+
+
+class ArraySource(Source):
+    """Tables, a response and weights that are arrays on disk, each of which can be read from any row on."""
+
+    def __init__(self, names: Sequence[str], views: Sequence[Any], y: Any = None, weight: Any = None) -> None:
+        _require_tables(names, views, y, weight)
+        self.names = tuple(names)
+        self.feature_names = (None,) * len(self.names)
+        self.n_rows = int(views[0].shape[0])
+        self.has_response, self.has_weight = y is not None, weight is not None
+        self._tables = (tuple(views), y, weight)
+        self._columns: tuple[Array | None, ...] = (None,) * len(self.names)
+
+    @property
+    def templates(self) -> tuple[Array, ...]:
+        """The views without rows."""
+        views = self._tables[0]
+        return tuple(
+            np.empty((0, t.shape[1] if c is None else len(c)), t.dtype)
+            for t, c in zip(views, self._columns, strict=True)
+        )
+
+    def _leaves(self) -> list[Any]:
+        assert self.n_rows is not None
+        at_once = 0 if self.engine is None else self.engine.block_bytes
+        size = max(1, max(LEAF_BYTES, at_once) // max(1, self.row_bytes))
+        return [
+            ArrayLeaf(*self._tables, at.start, at.stop - at.start, self._columns) for at in slices(self.n_rows, size)
+        ]
+
+    def _select(self, columns: Sequence[Array]) -> Self:
+        source = type(self)(self.names, *self._tables)
+        source._columns = tuple(
+            np.asarray(at) if old is None else old[at] for old, at in zip(self._columns, columns, strict=True)
+        )
+        return source
+
+    def identity(self) -> dict[str, Any]:
+        """The files, their sizes and when they were written."""
+        views, y, weight = self._tables
+        return {**super().identity(), "files": [t.identity() for t in (*views, y, weight) if t is not None]}
+
+
+def _require_tables(names: Sequence[str], views: Sequence[Any], y: Any, weight: Any) -> None:
+    for name, table in zip(names, views, strict=True):
+        if len(table.shape) != 2 or 0 in table.shape or table.dtype.kind not in "biuf":
+            raise ValueError(
+                f"view {name!r} must be a table of numbers of shape (rows, features), but {table.path} holds "
+                f"{table.dtype} of shape {table.shape}."
+            )
+    if y is not None and len(y.shape) not in (1, 2):
+        raise ValueError(f"y must have one or two dimensions, but {y.path} has shape {y.shape}.")
+    if weight is not None and len(weight.shape) != 1:
+        raise ValueError(f"weight must have one dimension, but {weight.path} has shape {weight.shape}.")
+    beside = {"y": y, "weight": weight}
+    rows = {n: t.shape[0] for n, t in (*zip(names, views, strict=True), *beside.items()) if t is not None}
+    if len(set(rows.values())) > 1:
+        raise ValueError(f"All arrays need the same number of rows, but got {rows}.")
+
+
+def _scanned(open_table: Callable[[Any], Any], caller: str, views: dict[str, Any], y: Any, weight: Any) -> ArraySource:
+    if not views:
+        raise TypeError(f"{caller} needs the views by name, for example {caller}(a='a.npy', b='b.npy', y='y.npy').")
+    others = [None if path is None else open_table(path) for path in (y, weight)]
+    return ArraySource(list(views), [open_table(path) for path in views.values()], *others)
+
+
+def scan_npy(*, y: Any = None, weight: Any = None, **views: Any) -> Source:
+    """Views in NPY files, which are read a block at a time.
+
+    Parameters
+    ----------
+    y : path, optional
+        The response of each row, (m,) or (m, q): numbers, or labels.
+    weight : path, optional
+        Sample weights, (m,).
+    **views : paths
+        One file for each view, (m, n_k), by the name of the view.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> from jointdr import JDR
+    >>> from jointdr.datasets import make_bilinear
+    >>> from jointdr.io import scan_npy
+    >>> X, y, _ = make_bilinear(5000, n_features=(20, 10), n_components=2, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name, array in zip("aby", (*X.arrays, y)):
+    ...         np.save(f"{folder}/{name}.npy", array)
+    ...     source = scan_npy(a=f"{folder}/a.npy", b=f"{folder}/b.npy", y=f"{folder}/y.npy")
+    ...     model = JDR(n_components=2).fit(source)
+    >>> source
+    ArraySource(a: 5000 × 20, b: 5000 × 10)
+    >>> np.allclose(model.singular_values_, JDR(n_components=2).fit(X, y).singular_values_)
+    True
+    """
+    return _scanned(NpyTable.of, "scan_npy", views, y, weight)
+
+
+def scan_arrays(*, y: Any = None, weight: Any = None, **views: Any) -> Source:
+    """Views in memory, to be read a block at a time: to be streamed to an accelerator, or watched.
+
+    Parameters as in `scan_npy`, as NumPy arrays, memory maps or tensors on the host. They are not copied.
+    """
+    return _scanned(MemoryTable.of, "scan_arrays", views, y, weight)
+
+
+def scan_zarr(*, y: Any = None, weight: Any = None, **views: Any) -> Source:
+    """Views in Zarr arrays, which are read a block at a time; takes the package zarr.
+
+    Parameters as in `scan_npy`: the folder of one array each. Chunks of whole rows are read fastest.
+    """
+    return _scanned(ZarrTable.of, "scan_zarr", views, y, weight)

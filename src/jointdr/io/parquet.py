@@ -1,0 +1,276 @@
+"""A source of Parquet files: row groups are streamed, and only the columns that are needed."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from itertools import cycle
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from jointdr.arrays import Array
+from jointdr.engines.folds import Block
+from jointdr.sources import Source
+
+BUFFER_BYTES = 65_536
+"""Every column is read from the file in steps of this size, so that row groups may be larger than memory."""
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError("Parquet files are read by pyarrow: pip install 'jointdr[io]'.") from None
+    return pyarrow
+
+
+@lru_cache(maxsize=16)
+def _metadata(path: str) -> Any:
+    """The footer of a file, which every row group would have to read again."""
+    return _pyarrow().parquet.read_metadata(path)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns make the views, the response and the weights; dtypes are those of the views."""
+
+    views: tuple[tuple[str, ...], ...]
+    dtypes: tuple[str, ...]
+    response: tuple[str, ...] = ()
+    weight: str | None = None
+
+    def needed(self, with_views: bool) -> list[str]:
+        """Every column that has to be read, once."""
+        views = self.views if with_views else ()
+        beside = (*self.response, *(() if self.weight is None else (self.weight,)))
+        return list(dict.fromkeys([*(c for view in views for c in view), *beside]))
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """One row group of a file."""
+
+    path: str
+    group: int
+    first_row: int
+    n_rows: int
+    columns: Columns = field(repr=False)
+
+    def blocks(self, size: int) -> Iterator[Block]:
+        """Its rows, at most `size` at a time; the memory of a block is used again after the next one."""
+        width = [len(view) for view in self.columns.views]
+        rows = min(size, self.n_rows)
+        # By columns, as the file has them, so that each is copied in one go; products take either order.
+        pair = [
+            [np.empty((rows, n), dtype=d, order="F") for n, d in zip(width, self.columns.dtypes, strict=True)]
+            for _ in range(2)
+        ]
+        for (start, batch), buffers in zip(self._batches(size, True), cycle(pair), strict=False):
+            views = tuple(X[: batch.num_rows] for X in buffers)
+            for X, names in zip(views, self.columns.views, strict=True):
+                for j, name in enumerate(names):
+                    X[:, j] = self._numbers(batch, name)
+            yield self._block(start, batch, views)
+
+    def responses(self, size: int) -> Iterator[Block]:
+        """The same without the views."""
+        if not self.columns.needed(False):
+            yield Block((), np.empty((self.n_rows, 0)), None, self.first_row)
+            return
+        for start, batch in self._batches(size, False):
+            yield self._block(start, batch, ())
+
+    def _batches(self, size: int, with_views: bool) -> Iterator[tuple[int, Any]]:
+        """Record batches, with the number of the first row of each."""
+        start, columns = self.first_row, self.columns.needed(with_views)
+        with _pyarrow().parquet.ParquetFile(self.path, metadata=_metadata(self.path), buffer_size=BUFFER_BYTES) as file:
+            # One thread reads a row group: others read, or fold, what lies beside it.
+            for batch in file.iter_batches(size, row_groups=[self.group], columns=columns, use_threads=False):
+                yield start, batch
+                start += batch.num_rows
+
+    def _block(self, start: int, batch: Any, views: tuple[Array, ...]) -> Block:
+        y = [self._values(batch, name) for name in self.columns.response]
+        response = np.empty((batch.num_rows, 0)) if not y else y[0] if len(y) == 1 else np.column_stack(y)
+        weight = None if self.columns.weight is None else self._numbers(batch, self.columns.weight).astype(float)
+        return Block(views, response, weight, start)
+
+    def _numbers(self, batch: Any, name: str) -> Array:
+        column = batch.column(name)
+        if column.null_count:
+            raise ValueError(
+                f"column {name!r} of {self.path} has missing values ({column.null_count} in row group {self.group}): "
+                "drop those rows, or fill them in, before the file is written."
+            )
+        return column.to_numpy(zero_copy_only=False)
+
+    def _values(self, batch: Any, name: str) -> Array:
+        """Numbers as they are stored, labels as strings."""
+        values = self._numbers(batch, name)
+        return values.astype(str) if values.dtype.kind == "O" else values
+
+
+class ParquetSource(Source):
+    """Parquet files with columns for every view."""
+
+    def __init__(self, names: Sequence[str], groups: Sequence[RowGroup]) -> None:
+        self.names = tuple(names)
+        self._groups = list(groups)
+        self._columns = self._groups[0].columns
+        self.feature_names = tuple(np.array(view, dtype=object) for view in self._columns.views)
+        self.n_rows = sum(group.n_rows for group in self._groups)
+        self.has_response, self.has_weight = bool(self._columns.response), self._columns.weight is not None
+
+    @property
+    def templates(self) -> tuple[Array, ...]:
+        """The views without rows."""
+        parts = zip(self._columns.views, self._columns.dtypes, strict=True)
+        return tuple(np.empty((0, len(view)), dtype) for view, dtype in parts)
+
+    def place(self, row: int) -> str:
+        """The file, the row group and the row in it."""
+        group = self._groups[bisect_right([g.first_row for g in self._groups], row) - 1]
+        return f"{group.path}, row group {group.group}, row {row - group.first_row} of it"
+
+    def identity(self) -> dict[str, Any]:
+        """The files, their sizes and when they were written, and the columns."""
+        files = {group.path: os.stat(group.path) for group in self._groups}
+        return {
+            **super().identity(),
+            "files": [[str(Path(p).resolve()), status.st_size, status.st_mtime_ns] for p, status in files.items()],
+            "columns": self._columns.needed(True),
+        }
+
+    def _leaves(self) -> list[Any]:
+        return list(self._groups)
+
+    def _select(self, columns: Sequence[Array]) -> Self:
+        views = tuple(tuple(view[i] for i in at) for view, at in zip(self._columns.views, columns, strict=True))
+        chosen = replace(self._columns, views=views)
+        source = type(self)(self.names, [replace(group, columns=chosen) for group in self._groups])
+        return source
+
+
+def scan_parquet(paths: Any, *, views: Mapping[str, Any], response: Any = None, weight: str | None = None) -> Source:
+    """Views in the columns of Parquet files, which are read a row group at a time, and only the columns that count.
+
+    Parameters
+    ----------
+    paths : path or list of paths
+        Files with the same columns, whose rows follow one another; or a folder of ``*.parquet`` files, by name.
+    views : dict of lists of column names or patterns
+        The columns of each view. A pattern such as ``"gene_*"`` stands for all columns that it fits, in the order of
+        the file, but for the response and the weights.
+    response : column name, or list of them, optional
+        The response of each row: numbers, or labels.
+    weight : column name, optional
+        Sample weights.
+
+    Notes
+    -----
+    A view of float32 columns stays float32. Columns must hold numbers without missing values; the error names the file,
+    the column and the row group. Files with row groups of 10 to 100 MB are best: a row group is what one core reads.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, pandas as pd
+    >>> from jointdr import JDR
+    >>> from jointdr.io import scan_parquet
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame(rng.standard_normal((2000, 6)), columns=["a1", "a2", "a3", "b1", "b2", "b3"])
+    >>> table["y"] = table.a1 * table.b2 + 0.1 * rng.standard_normal(2000)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table.to_parquet(f"{folder}/table.parquet")
+    ...     source = scan_parquet(f"{folder}/table.parquet", views={"a": "a*", "b": "b*"}, response="y")
+    ...     model = JDR(n_components=1).fit(source)
+    >>> source
+    ParquetSource(a: 2000 × 3, b: 2000 × 3)
+    >>> np.abs(model.embeddings_[0][:, 0]).round(1)
+    array([1., 0., 0.])
+    """
+    parquet = _pyarrow().parquet
+    files = _files(paths)
+    _metadata.cache_clear()  # files may have been written anew
+    response = () if response is None else (response,) if isinstance(response, str) else tuple(response)
+    groups: list[RowGroup] = []
+    columns, first_row = None, 0
+    for path in files:
+        with parquet.ParquetFile(path) as file:
+            if columns is None:
+                columns = _columns(file.schema_arrow, path, views, response, weight)
+            _require_columns(file.schema_arrow, path, columns)
+            for i in range(file.metadata.num_row_groups):
+                rows = file.metadata.row_group(i).num_rows
+                if rows:
+                    groups.append(RowGroup(path, i, first_row, rows, columns))
+                first_row += rows
+    if not groups:
+        raise ValueError(f"{files[0]} has no rows." if len(files) == 1 else f"{len(files)} files have no rows.")
+    return ParquetSource(tuple(views), groups)
+
+
+def _files(paths: Any) -> list[str]:
+    if isinstance(paths, (str, os.PathLike)):
+        path = Path(paths)
+        found = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    else:
+        found = [Path(path) for path in paths]
+    if not found:
+        raise FileNotFoundError(f"{os.fspath(paths)} is a folder without *.parquet files.")
+    return [os.fspath(path) for path in found]
+
+
+def _columns(
+    schema: Any, path: str, views: Mapping[str, Any], response: tuple[str, ...], weight: str | None
+) -> Columns:
+    if not isinstance(views, Mapping) or not views:
+        raise TypeError(f"views={views!r} must be a dict with the columns of each view, such as {{'a': 'a_*'}}.")
+    chosen = tuple(_matching(schema.names, name, group, {*response, weight}) for name, group in views.items())
+    missing = [c for c in (*response, weight) if c is not None and c not in schema.names]
+    if missing:
+        raise ValueError(f"{path} has no column {missing[0]!r}; it has {schema.names[:10]}.")
+    return Columns(chosen, tuple(_dtype(schema, path, view) for view in chosen), response, weight)
+
+
+def _matching(names: Sequence[str], view: str, group: Any, others: set[str | None]) -> tuple[str, ...]:
+    """The columns of a view, from names and patterns."""
+    result: list[str] = []
+    for item in [group] if isinstance(group, str) else group:
+        if not isinstance(item, str):
+            raise TypeError(f"view {view!r}: columns of a Parquet file are named by strings, but got {item!r}.")
+        is_pattern = item not in names and any(c in item for c in "*?[")
+        found = [n for n in names if n not in others and fnmatchcase(n, item)] if is_pattern else [item]
+        if not found or found[0] not in names:
+            raise ValueError(f"view {view!r}: no column is called {item!r}; the file has {list(names[:10])}.")
+        result += [n for n in found if n not in result]
+    return tuple(result)
+
+
+def _dtype(schema: Any, path: str, view: tuple[str, ...]) -> str:
+    """float32 if every column is no more precise than that, otherwise float64."""
+    types = _pyarrow().types
+    single = True
+    for name in view:
+        kind = schema.field(name).type
+        if not (types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)):
+            raise ValueError(
+                f"column {name!r} of {path} holds {kind}, not numbers: leave it out, or encode it first, for example "
+                "as one column of 0 and 1 for each value."
+            )
+        single = single and (types.is_float32(kind) or types.is_float16(kind))
+    return "float32" if single else "float64"
+
+
+def _require_columns(schema: Any, path: str, columns: Columns) -> None:
+    missing = [name for name in columns.needed(True) if name not in schema.names]
+    if missing:
+        raise ValueError(f"{path} lacks the column {missing[0]!r}, which the first file has.")
+    for view, dtype in zip(columns.views, columns.dtypes, strict=True):
+        if _dtype(schema, path, view) > dtype:
+            raise ValueError(f"{path} holds float64 where the first file holds float32: write them alike.")
