@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from jointdr import JDR, JDRRegressor, rank
+from jointdr import JDR, Dyads, JDRRegressor, rank
 from jointdr.datasets import make_bilinear, make_even, make_rbf
 from jointdr.profile import RankProfile, rank_profile
 from jointdr.rank import null_rank, threshold_rank
@@ -220,3 +220,30 @@ def test_plot(small):
     )
     assert without.plot()[0].get_title() == "Singular values"
     plt.close("all")
+
+
+def test_dyads():
+    rng = np.random.default_rng(3)
+    A, B = rng.standard_normal((150, 6)), rng.standard_normal((60, 5))
+    Y = A[:, :2] @ B[:, :2].T + rng.standard_normal((150, 60))
+    profile = rank_profile(JDR(), Dyads(Y, A, B))
+    assert (profile.best, profile.null_rank) == (2, 2)
+    # The proxy of dyads is that of the pairs written out, so its singular values are the same.
+    np.testing.assert_allclose(
+        profile.singular_values, rank_profile(JDR(), *Dyads(Y, A, B).triples(), n_permutations=0).singular_values
+    )
+    with pytest.raises(TypeError, match="leave y and sample_weight out"):
+        rank_profile(JDR(), Dyads(Y, A, B), Y)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_entities_that_differ_for_other_reasons_are_no_direction(side):
+    """Scores that go with the features of one kind only: written out as rows, permutations are too sure."""
+    rng = np.random.default_rng(side)
+    found = []
+    for _ in range(10):
+        tables = [rng.standard_normal((60, 4)), rng.standard_normal((50, 4))]
+        signal, other = tables[side], rng.standard_normal((4, len(tables[1 - side])))
+        Y = signal @ other if side == 0 else (signal @ other).T
+        found.append(rank_profile(JDR(), Dyads(Y, *tables), random_state=0).null_rank)
+    assert sum(r > 0 for r in found) <= 2  # of ten, at a level of 5 %

@@ -10,9 +10,8 @@ import numpy as np
 
 from jointdr.arrays import Array
 from jointdr.evaluation_result import Evaluation
-
-COLOURS = [*(f"C{i}" for i in range(10)), "black", "navy", "darkgreen"]
-MARKERS = "os^vDP*X<>hdp"
+from jointdr.plot import recall_curves
+from jointdr.plot.axes import PALETTE, tidy
 
 
 def drawn(evaluation: Evaluation, ax: Any = None) -> Any:
@@ -26,27 +25,11 @@ def drawn(evaluation: Evaluation, ax: Any = None) -> Any:
         size = (8.5, 5.0) if evaluation.links else (8.0, 1.2 + 0.35 * len(evaluation.methods))
         figure = Figure(figsize=size, layout="constrained")
         ax = figure.add_subplot()
-    _curves(evaluation, ax) if evaluation.links else _bars(evaluation, ax)
+    recall_curves(evaluation, ax) if evaluation.links else _bars(evaluation, ax)
+    ax.set_title(_title(evaluation), fontsize=9)
     if path is not None:
         figure.savefig(path, dpi=150)
     return ax
-
-
-def _curves(evaluation: Evaluation, ax: Any) -> None:
-    """Recall at k, the best method first in the legend."""
-    measures = [name for name in evaluation.measures if name.startswith("recall@")]
-    ks = np.array([int(name.partition("@")[2]) for name in measures])
-    for i, name in _best_first(evaluation):
-        mean, error = _means(evaluation, name, measures)
-        line = {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
-        ax.errorbar(ks, mean, error, label=name, markersize=4, linewidth=1.4, capsize=2, **line)
-    ax.set_xlabel("retrieved, k")
-    ax.set_ylabel("recall at k")
-    ax.set_ylim(bottom=0)
-    ax.set_xticks(ks)
-    ax.grid(alpha=0.3)
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-    ax.set_title(_title(evaluation), fontsize=9)
 
 
 def _bars(evaluation: Evaluation, ax: Any) -> None:
@@ -60,7 +43,7 @@ def _bars(evaluation: Evaluation, ax: Any) -> None:
         places,
         lengths,
         xerr=[float(e[0]) for _, e in means],
-        color=[COLOURS[i % len(COLOURS)] for i, _ in order],
+        color=[PALETTE[i % len(PALETTE)] for i, _ in order],
         capsize=3,
     )
     ax.set_yticks(places, [name for _, name in order])
@@ -70,7 +53,7 @@ def _bars(evaluation: Evaluation, ax: Any) -> None:
     ax.set_xlabel(f"{measure} (lower is better)")
     ax.grid(alpha=0.3, axis="x")
     ax.set_axisbelow(True)
-    ax.set_title(_title(evaluation), fontsize=9)
+    tidy(ax)
 
 
 def _best_first(evaluation: Evaluation) -> list[tuple[int, str]]:
@@ -79,8 +62,7 @@ def _best_first(evaluation: Evaluation) -> list[tuple[int, str]]:
     if measure is None:
         raise ValueError("No method has a result that could be drawn; see failures.")
     means = [(evaluation.statistics(name, measure)[0], i, name) for i, name in enumerate(evaluation.methods)]
-    sign = -1.0 if evaluation.links else 1.0
-    return [(i, name) for mean, i, name in sorted(means, key=lambda item: sign * item[0]) if np.isfinite(mean)]
+    return [(i, name) for mean, i, name in sorted(means, key=lambda item: item[0]) if np.isfinite(mean)]
 
 
 def _means(evaluation: Evaluation, method: str, measures: list[str]) -> tuple[Array, Array]:

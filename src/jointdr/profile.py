@@ -12,7 +12,8 @@ from sklearn.base import clone
 from jointdr import proxy
 from jointdr.arrays import Array
 from jointdr.directions import Options, moments_needed, normalized, placed, require_rank, unfolding
-from jointdr.dyads import refuse_dyads
+from jointdr.dyads import Dyads
+from jointdr.engines.grid import Grid
 from jointdr.engines.local import Rows
 from jointdr.estimators import JDR
 from jointdr.factorize import left_vectors
@@ -20,14 +21,13 @@ from jointdr.normalize import Whitener, whiteners
 from jointdr.rank import (
     folds,
     null_rank,
-    null_threshold,
     rank_criterion,
     require_permutations,
     threshold_rank,
     useful_moments,
 )
-from jointdr.response import checked
-from jointdr.views import checked_weight
+from jointdr.response import Transform, checked
+from jointdr.views import Views, checked_weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,7 @@ class RankProfile:
         Of the proxy of all rows, decreasing.
     null : (n_permutations, k) array
         The same after permuting y among the rows, where there is no signal; with weights, in units of the same noise.
+        Of a `Dyads`, after permuting entities.
     null_rank : int or None
         How many leading singular values are beyond what permuted responses show, see `null_rank`; None without
         permutations.
@@ -87,40 +88,18 @@ class RankProfile:
         pair of Axes
             ``axes[0].figure`` is the figure.
         """
-        scree, curve = _axes(ax)
-        k = len(self.singular_values) if n_shown is None else int(n_shown)
-        if n_shown is None:
-            k = min(k, max(10, 3 * max(self.best, self.null_rank or 0)))
-        k = min(k, len(self.singular_values))
-        self._draw_singular_values(scree, k)
-        self._draw_criterion(curve, min(k, len(self.criterion) - 1), shared=ax is not None and np.ndim(ax) == 0)
-        return scree, curve
+        from jointdr.plot.singular_values import n_drawn, scree
 
-    def _draw_singular_values(self, axis: Any, k: int) -> None:
-        numbers, values = np.arange(1, k + 1), self.singular_values[:k]
-        if len(self.null):
-            low, high = np.quantile(self.null[:, :k], [0.025, 0.975], axis=0)
-            axis.fill_between(numbers, low, high, color="#a0aec0", alpha=0.6, lw=0, label="y permuted (95 %)")
-            threshold = null_threshold(self.null, self.level)
-            axis.axhline(threshold, color="#718096", lw=1, ls="--", label=f"level of the test ({self.level:.0%})")
-        found = self.best if self.null_rank is None else self.null_rank
-        axis.plot(numbers, values, color="#2b6cb0", lw=1, alpha=0.6)
-        axis.plot(
-            numbers[:found],
-            values[:found],
-            "o",
-            color="#2b6cb0",
-            label=("chosen" if self.null_rank is None else "above noise") if found else None,
-        )
-        axis.plot(numbers[found:], values[found:], "o", color="#2b6cb0", mfc="white", label="others")
-        title = "Singular values" if self.null_rank is None else f"Directions above noise: {found}"
-        axis.set(title=title, xlabel="direction", ylabel="singular value of the proxy")
-        axis.set_ylim(bottom=0)
-        axis.legend(frameon=False)
-        _whole_numbers(axis)
+        values, curve = _axes(ax)
+        k = n_drawn(self, n_shown)
+        scree(self, values, n_shown=k)
+        self._draw_criterion(curve, min(k, len(self.criterion) - 1), shared=ax is not None and np.ndim(ax) == 0)
+        return values, curve
 
     def _draw_criterion(self, axis: Any, k: int, shared: bool) -> None:
-        color = "#c05621"
+        from jointdr.plot.axes import COLUMNS as color
+        from jointdr.plot.axes import tidy, whole_numbers
+
         axis.plot(range(k + 1), self.criterion[: k + 1], ".-", color=color, lw=1)
         if self.best <= k:
             axis.plot(self.best, self.criterion[self.best], "o", color=color, ms=9, mfc="none", mew=2)
@@ -128,13 +107,15 @@ class RankProfile:
         if shared:
             return
         axis.set(title=f"Best on held-out rows: {self.best}", xlabel="number of directions")
-        _whole_numbers(axis)
+        whole_numbers(axis)
+        tidy(axis)
+        axis.yaxis.label.set_color(color)
 
 
 def rank_profile(
     model: JDR,
     X: Any,
-    y: Any,
+    y: Any = None,
     sample_weight: Any = None,
     *,
     n_permutations: int = 20,
@@ -152,7 +133,7 @@ def rank_profile(
         number of directions, and whether it is fitted does not matter; it is left as it is. Features are not selected:
         the rank is that of the whole proxy.
     X, y, sample_weight
-        As in `JDR.fit`.
+        As in `JDR.fit`; a `Dyads` alone.
     n_permutations : int
         How often y is permuted among the rows, at least 1/level − 1 times; 0 for not at all.
     level : float
@@ -175,6 +156,10 @@ def rank_profile(
     scaled by the ratio of √(Σ w²(y − µ)²) before and after it. With ``moments="all"`` or several responses the
     singular values of the two views differ, and their root mean square is taken.
 
+    The pairs of a `Dyads` share entities, so whole entities are permuted: once the rows of Y, so that the features of
+    rows say nothing about scores, and once its columns. Of the two the one with the larger singular value is taken,
+    because a direction links both kinds. A permutation then costs two products AᵀYB.
+
     Examples
     --------
     >>> from jointdr import JDR
@@ -187,18 +172,14 @@ def rank_profile(
     """
     if not isinstance(model, JDR):
         raise TypeError(f"rank_profile takes a JDR, but got {type(model).__name__}.")
-    refuse_dyads(X, "rank_profile")
     if n_permutations != 0:
         require_permutations(n_permutations, level)
     model = clone(model).set_params(n_components="auto", n_features_to_select=None, refine=0)
     views = model._validated(X, reset=True, minimum_rows=2)
     if len(views.arrays) != 2:
         raise ValueError(f"rank_profile is for two views, got {len(views.arrays)}.")
-    y = checked(y, len(views), "rank_profile", views.index)
-    w = checked_weight(sample_weight, len(views), index=views.index)
-    Y = model._responses(y, w, reset=True, streaming=False)
-    rows = Rows(views.arrays, Y, w)
-    options, auto = model._options(views.n_features, Y.shape[1])
+    rows = _grid(model, X, y, sample_weight) if isinstance(X, Dyads) else _rows(model, views, y, sample_weight)
+    options, auto = model._options(views.n_features, rows.n_responses)
     with np.errstate(all="ignore"):
         parts = model._fold(rows, 0)
     model._require_finite(parts, views)
@@ -216,10 +197,14 @@ def rank_profile(
     keep = moments_needed(options, mergeable=False)
     if "within" not in keep["blocks"]:
         keep["covariance"] = None  # it does not depend on y
-    for i, shuffled in enumerate(_permuted(rows, n_permutations, random_state)):
-        permuted = normalized(placed(shuffled.fold(**keep), options), maps, options, blocks.probes)
-        scale = _noise(rows, options) / (_noise(shuffled, options) or 1.0)
-        null[i] = scale * _spectrum(permuted, maps, options.extra)
+    rng = np.random.default_rng(random_state)
+    for i in range(n_permutations):
+        spectra = []
+        for shuffled in _permuted(rows, rng):
+            permuted = normalized(placed(shuffled.fold(**keep), options), maps, options, blocks.probes)
+            scale = _noise(rows, options) / (_noise(shuffled, options) or 1.0)
+            spectra.append(scale * _spectrum(permuted, maps, options.extra))
+        null[i] = max(spectra, key=lambda spectrum: spectrum[0])
         if progress is not None:
             progress(i + 1, n_permutations)
     if eta is None and n_permutations:
@@ -243,18 +228,38 @@ def _spectrum(blocks: proxy.Blocks, maps: Sequence[Whitener], extra: frozenset[s
     return np.sqrt(np.mean(np.square(spectra), axis=0))
 
 
-def _permuted(rows: Rows, n_permutations: int, random_state: Any) -> Iterator[Rows]:
-    """The rows with y permuted among those that count."""
-    rng = np.random.default_rng(random_state)
+def _rows(model: JDR, views: Views, y: Any, sample_weight: Any) -> Rows:
+    """The checked rows, with the response as the model takes it."""
+    y = checked(y, len(views), "rank_profile", views.index)
+    w = checked_weight(sample_weight, len(views), index=views.index)
+    return Rows(views.arrays, model._responses(y, w, reset=True, streaming=False), w)
+
+
+def _grid(model: JDR, dyads: Dyads, y: Any, sample_weight: Any) -> Grid:
+    """The pairs, which hold the response themselves."""
+    if y is not None or sample_weight is not None:
+        raise TypeError("rank_profile takes the response from a Dyads: leave y and sample_weight out.")
+    model.response_ = Transform("identity", np.empty(0))
+    return dyads.grid
+
+
+def _permuted(rows: Rows | Grid, rng: np.random.Generator) -> Iterator[Rows | Grid]:
+    """The rows with y permuted among those that count; of a grid, with one kind of entities permuted at a time."""
+    if isinstance(rows, Grid):
+        m_A, m_B = rows.Y.shape
+        yield replace(rows, Y=rows.Y[rng.permutation(m_A)])
+        yield replace(rows, Y=rows.Y[:, rng.permutation(m_B)])
+        return
     at = np.arange(len(rows)) if rows.weight is None else np.flatnonzero(rows.weight)
-    for _ in range(n_permutations):
-        y = rows.y.copy()
-        y[at] = rows.y[rng.permutation(at)]
-        yield Rows(rows.views, y, rows.weight)
+    y = rows.y.copy()
+    y[at] = rows.y[rng.permutation(at)]
+    yield Rows(rows.views, y, rows.weight)
 
 
-def _noise(rows: Rows, options: Options) -> float:
-    """√(Σ w²(y − µ)²): what the noise of the proxy is proportional to. O(m)."""
+def _noise(rows: Rows | Grid, options: Options) -> float:
+    """√(Σ w²(y − µ)²): what the noise of the proxy is proportional to, O(m); 1 for a grid, which has no weights."""
+    if isinstance(rows, Grid):
+        return 1.0
     w = 1.0 if rows.weight is None else rows.weight[:, None]
     mean = np.average(rows.y, axis=0, weights=rows.weight) if options.centres_response else 0.0
     return float(np.linalg.norm(w * (rows.y - mean)))
@@ -262,21 +267,12 @@ def _noise(rows: Rows, options: Options) -> float:
 
 def _axes(ax: Any) -> tuple[Any, Any]:
     if ax is None:
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError:
-            raise ImportError("plot needs matplotlib: pip install 'jointdr[plot]'.") from None
-        ax = plt.subplots(1, 2, figsize=(9.5, 3.6), layout="constrained")[1]
+        from jointdr.plot.axes import pyplot
+
+        ax = pyplot().subplots(1, 2, figsize=(9.5, 3.6), layout="constrained")[1]
     if np.ndim(ax) == 0:
         return ax, ax.twinx()
     pair = tuple(np.ravel(ax))
     if len(pair) != 2:
         raise ValueError(f"ax must be one axis or a pair of them, got {len(pair)}.")
     return pair[0], pair[1]
-
-
-def _whole_numbers(axis: Any) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axis.spines[["top", "right"]].set_visible(False)

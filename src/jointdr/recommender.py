@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from numbers import Integral
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -94,6 +96,47 @@ class Recommender(BaseEstimator):
             ids = np.arange(new.X.shape[0]).astype(str)
         scorer = self._scorer(None if new is None else new.X, None, count=True)
         return top_pairs(scorer, ids, self.column_ids_, int(k), known, self._rows_at_once(len(self.column_ids_)))
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        data: Dyads | None = None,
+        *,
+        rows: Any = None,
+        columns: Any = None,
+        color: str | None = None,
+        label: str | None = None,
+        evaluation: Any = None,
+        k: int = 5,
+        title: str | None = None,
+    ) -> Path:
+        """Write a report: one HTML file that works offline, with a map, recommendations and warnings.
+
+        Parameters
+        ----------
+        path : path
+            Of the file; it should end in .html.
+        data : Dyads, optional
+            What the model was fitted to: for the permutations behind the singular values, which need all features.
+        rows, columns : DataFrames, optional
+            Tables of your own about the entities, with their ids as index.
+        color, label : str, optional
+            The columns of these tables that the map is coloured by, and that have names to be read instead of ids.
+        evaluation : Evaluation or path, optional
+            Recall curves: what `jointdr.evaluation.evaluate` found, or the folder that it was written to.
+        k : int
+            How many columns are recommended for each row.
+        title : str, optional
+
+        Returns
+        -------
+        Path
+        """
+        from jointdr.report import write_report  # which is optional
+
+        check_is_fitted(self)
+        about = {"rows": rows, "columns": columns, "color": color, "label": label}
+        return write_report(self, path, data, **about, evaluation=evaluation, k=k, title=title)
 
     def _row_blocks(self, n_rows: int, n_columns: int) -> Iterator[slice]:
         return slices(n_rows, self._rows_at_once(n_columns))

@@ -20,10 +20,11 @@ from jointdr.cli.options import written_out
 from jointdr.cli.output import say
 from jointdr.cli.predict import predict
 from jointdr.cli.recommend import recommend
+from jointdr.cli.report import report
 from jointdr.cli.tune import tune
 
 app = typer.Typer(name="jointdr", add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
-for command in (fit, tune, predict, recommend, explain, evaluate, info, demo):
+for command in (fit, tune, predict, recommend, explain, evaluate, report, info, demo):
     app.command()(written_out(command))
 
 INTERRUPTED = 130

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 
 from jointdr.cli.inputs import dyads_of
-from jointdr.cli.models import facts_of, model_of
+from jointdr.cli.models import model_of
 from jointdr.cli.options import AsJson, ModelOut, Settings, Source
 from jointdr.cli.output import put_facts, require_writable, say, working
+from jointdr.report.facts import facts_of
 
 
 def fit(source: Source, settings: Settings, output: ModelOut, json: AsJson = False) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from jointdr.cli.models import facts_of, opened
+from jointdr.cli.models import opened
 from jointdr.cli.options import AsJson, Model
 from jointdr.cli.output import put_facts
+from jointdr.report.facts import facts_of
 
 
 def info(model: Model, json: AsJson = False) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,26 +42,6 @@ def opened(path: Path) -> Recommender:
     if kind not in kinds:
         raise ValueError(f"{path} holds a {kind} model, which does not score pairs; give one that fit or tune wrote.")
     return kinds[kind].load(path)
-
-
-def facts_of(model: Recommender) -> dict[str, Any]:
-    """What was fitted."""
-    names = model.view_names_
-    counts = (len(model.row_ids_), len(model.column_ids_))
-    facts: dict[str, Any] = {"model": type(model).__name__}
-    facts["rows"] = {"name": names[0], "count": counts[0], "features": model.n_features_per_view_[0]}
-    facts["columns"] = {"name": names[1], "count": counts[1], "features": model.n_features_per_view_[1]}
-    facts["known pairs"] = int(model._known.nnz)
-    embedding = getattr(model, "embedding_", None)
-    if embedding is not None:
-        facts["embedding"] = {"method": type(embedding).__name__, **_changed(embedding)}
-        facts["directions"] = int(min(len(s) for s in embedding._solved().spectra))
-    params = model.get_params(deep=False)
-    facts["parameters"] = {name: value for name, value in params.items() if name != "embedding"}
-    for name in ("bandwidth", "raw_bandwidth"):
-        if getattr(model, f"{name}_", None) is not None:
-            facts[f"{name} used".replace("_", " ")] = list(getattr(model, f"{name}_"))
-    return facts
 
 
 def require_kernel(model: Recommender, path: Path, what: str) -> Any:
@@ -106,9 +85,3 @@ def _parsed(name: str, value: Any) -> Any:
     if not 1 <= len(numbers) <= (2 if name in ("bandwidth", "raw_bandwidth", "mix") else 1):
         raise ValueError(f"--{name.replace('_', '-')} {value} is not understood; see --help.")
     return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
-
-
-def _changed(estimator: Any) -> dict[str, Any]:
-    """The parameters that are not what they are by default."""
-    defaults = inspect.signature(type(estimator).__init__).parameters
-    return {name: v for name, v in estimator.get_params(deep=False).items() if repr(v) != repr(defaults[name].default)}

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from jointdr.report.facts import in_words
+
 ENDINGS = (".tsv", ".csv", ".tsv.gz", ".csv.gz", ".parquet")
 
 SHOWN = 200
@@ -99,15 +101,6 @@ def put_facts(facts: Mapping[str, Any], as_json: bool) -> None:
     width = max(len(name) for name in facts)
     for name, value in facts.items():
         print(f"{name:{width}s}  {in_words(value)}")
-
-
-def in_words(value: Any) -> str:
-    """A value as a person writes it."""
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {in_words(v)}" for name, v in value.items())
-    if isinstance(value, (list, tuple)):
-        return ", ".join(in_words(v) for v in value)
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _show(table: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 
 from jointdr.cli.contest import AT, Result
@@ -16,7 +15,6 @@ def draw(results: list[Result], title: str, what: tuple[str, str], path: Path) -
     Parameters
     ----------
     results : list of Results
-        The last is drawn over the others.
     title : str
     what : two str
         What rows and columns are called.
@@ -28,20 +26,15 @@ def draw(results: list[Result], title: str, what: tuple[str, str], path: Path) -
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    from jointdr.plot import recall_curves
+
     figure, (curves, bars) = plt.subplots(1, 2, figsize=(10, 3.8), width_ratios=(1.5, 1), constrained_layout=True)
-    for result, color in zip(results, COLORS, strict=True):
-        last = result is results[-1]
-        curves.plot(AT, result.recall, color=color, linewidth=2.6 if last else 1.6, zorder=3 if last else 2)
-    heights = _apart([result.at(AT[-1]) for result in results], 0.05 * max(r.at(AT[-1]) for r in results))
-    for result, color, height in zip(results, COLORS, heights, strict=True):
-        weight = "bold" if result is results[-1] else "normal"
-        curves.annotate(result.name, (AT[-1] + 2, height), color=color, va="center", fontsize=9, fontweight=weight)
+    colors = {result.name: color for result, color in zip(results, COLORS, strict=True)}
+    recall_curves({result.name: (AT, result.recall) for result in results}, curves, colors=colors)
     curves.set(
         title=f"{title}: held-out links that are found",
         xlabel=f"{what[1]}s retrieved for a held-out {what[0]}",
         ylabel="recall",
-        xlim=(0, 165),
-        ylim=(0, None),
         xticks=range(0, 101, 20),
     )
     bars.barh(range(len(results)), [result.new for result in results], color=COLORS, height=0.65)
@@ -60,12 +53,3 @@ def draw(results: list[Result], title: str, what: tuple[str, str], path: Path) -
         axis.title.set_fontsize(10)
     figure.savefig(path, dpi=100)
     plt.close(figure)
-
-
-def _apart(heights: list[float], distance: float) -> list[float]:
-    """Heights of labels that do not overlap, in the order of the curves."""
-    order = sorted(range(len(heights)), key=lambda i: heights[i])
-    placed = list(heights)
-    for below, above in pairwise(order):
-        placed[above] = max(placed[above], placed[below] + distance)
-    return placed

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from jointdr.cli.inputs import dyads_of
-from jointdr.cli.models import facts_of, model_of
+from jointdr.cli.models import model_of
 from jointdr.cli.options import AsJson, HeldOut, ModelOut, Settings, Source, TestSize, option
-from jointdr.cli.output import ENDINGS, in_words, put_facts, put_json, require_writable, say, write_table
+from jointdr.cli.output import ENDINGS, put_facts, put_json, require_writable, say, write_table
+from jointdr.report.facts import facts_of, in_words
 
 if TYPE_CHECKING:
     from jointdr.dyads import Dyads

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jointdr.plot.axes import name_ticks
 from jointdr.reproduce.outputs import Curves
 from jointdr.reproduce.study import Figure, Line, Panel
 from jointdr.reproduce.summary import Curve, reach, slope
@@ -72,7 +73,7 @@ def _draw_panel(ax: Any, panel: Panel, curves: Curves, quantity: str) -> None:
     first = panel.lines[0]
     ax.set_title(panel.title, fontsize=9)
     ax.set(xlabel=first.study.varies, ylabel=quantity)
-    _name_ticks(ax, first.study.x)
+    name_ticks(ax, first.study.x)
     ax.grid(alpha=0.3)
 
 
@@ -97,24 +98,3 @@ def _write_slopes(ax: Any, drawn: Sequence[tuple[Line, Curve]]) -> None:
             text += f", paper {slope(line.plotted.x, line.plotted.log_nsee):.2f}"
         place = {"x": 0.97 if rising else 0.03, "y": 0.03 + 0.07 * k, "ha": "right" if rising else "left"}
         ax.text(s=text, transform=ax.transAxes, color=line.colour, fontsize=7, **place)
-
-
-def _name_ticks(ax: Any, x: tuple[float, ...]) -> None:
-    """Ticks at the values of x, as numbers and not as powers; a few round ones along y."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
-
-    ax.xaxis.set_major_locator(FixedLocator(list(x)))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: _short(v)))
-    low, high = ax.get_ylim()
-    subs = range(1, 10) if high < 6 * low else (1, 2, 5)
-    ax.yaxis.set_major_locator(LogLocator(subs=subs, numticks=12))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_minor_locator(NullLocator())
-
-
-def _short(value: float) -> str:
-    """1 000 000 as 1M, 20 000 as 20k, and smaller numbers as they are."""
-    if value >= 1e6:
-        return f"{value / 1e6:g}M"
-    return f"{value / 1e3:g}k" if value >= 1e4 else f"{value:g}"

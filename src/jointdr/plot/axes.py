@@ -1,0 +1,129 @@
+"""What all pictures share: axes, colours, and labels beside what they name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+ROWS, COLUMNS = "#2a6fb0", "#b85a12"
+"""Things of the first and of the second kind."""
+INK, QUIET, NOISE = "#1d2733", "#586575", "#aab4c0"
+"""What is said, what is said in passing, and what chance alone would show."""
+PALETTE = (
+    "#2a6fb0",
+    "#b85a12",
+    "#2b8a6e",
+    "#aa3377",
+    "#8a7a1d",
+    "#56a3d9",
+    "#7b5ea7",
+    "#d0687a",
+    "#6b7280",
+    "#1d2733",
+)
+"""For lines and for groups, in this order; they differ in lightness too."""
+MARKERS = "os^vDP*X<>hdp"
+LABEL_SIZE = 9.0
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot, or an ImportError that says how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError("plot needs matplotlib: pip install 'jointdr[plot]'.") from None
+    return plt
+
+
+def axis_of(ax: Any, size: tuple[float, float] = (5.6, 3.8)) -> Any:
+    """The axis itself, or that of a new figure."""
+    return pyplot().subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+
+
+def tidy(ax: Any) -> None:
+    """Leave out the lines that say nothing."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(NOISE)
+    ax.tick_params(color=NOISE, labelcolor=QUIET)
+    ax.title.set_fontsize(10.5)
+    for label in (ax.xaxis.label, ax.yaxis.label):
+        label.set_color(QUIET)
+
+
+def whole_numbers(ax: Any) -> None:
+    """Ticks at whole numbers only, along x."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def name_ticks(ax: Any, x: Sequence[float]) -> None:
+    """For logarithmic scales: ticks at the values of x and at a few round ones along y, as numbers, not as powers."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+    ax.xaxis.set_major_locator(FixedLocator(list(x)))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: _short(v)))
+    low, high = ax.get_ylim()
+    subs = range(1, 10) if high < 6 * low else (1, 2, 5)
+    ax.yaxis.set_major_locator(LogLocator(subs=subs, numticks=12))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_minor_locator(NullLocator())
+
+
+def _short(value: float) -> str:
+    """1 000 000 as 1M, 20 000 as 20k, and smaller numbers as they are."""
+    if value >= 1e6:
+        return f"{value / 1e6:g}M"
+    return f"{value / 1e3:g}k" if value >= 1e4 else f"{value:g}"
+
+
+def name_ends(ax: Any, ends: Sequence[tuple[float, float, str, str]], bold: Sequence[str] = ()) -> None:
+    """Write the name of every line beside its right end, moved up or down where names would overlap.
+
+    Parameters
+    ----------
+    ax : Axes
+        Its limits are final.
+    ends : sequence of (x, y, name, colour)
+    bold : names
+    """
+    if not ends:
+        return
+    places = [ax.transAxes.inverted().transform(ax.transData.transform(end[:2])) for end in ends]
+    line = 1.2 * LABEL_SIZE / (ax.get_window_extent().height * 72 / ax.figure.dpi)
+    right = max(float(place[0]) for place in places)
+    heights = apart([float(place[1]) for place in places], line)
+    for (_, _, name, colour), height in zip(ends, heights, strict=True):
+        ax.annotate(
+            name,
+            (right, height),
+            (7, 0),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            color=colour,
+            va="center",
+            fontsize=LABEL_SIZE,
+            fontweight="bold" if name in bold else "normal",
+            annotation_clip=False,
+        )
+
+
+def apart(heights: Sequence[float], distance: float, top: float = 1.0) -> list[float]:
+    """Heights of labels that are at least so far apart, in the same order, and below the top if there is room."""
+    order = sorted(range(len(heights)), key=lambda i: heights[i])
+    placed = list(heights)
+    for below, above in pairwise(order):
+        placed[above] = max(placed[above], placed[below] + distance)
+    if placed and placed[order[-1]] > max(top, heights[order[-1]]):
+        placed[order[-1]] = max(top, heights[order[-1]])
+        for above, below in pairwise(order[::-1]):
+            placed[below] = min(placed[below], placed[above] - distance)
+    return placed
+
+
+def shortened(text: str, most: int = 28) -> str:
+    """A long name, cut."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,100 @@
+"""The scree plot: singular values against what chance shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jointdr.arrays import Array
+from jointdr.plot.axes import NOISE, QUIET, ROWS, axis_of, tidy, whole_numbers
+from jointdr.rank import null_threshold
+
+
+def scree(found: Any, ax: Any = None, *, n_shown: int | None = None, rank: int | None = None) -> Any:
+    """Singular values in decreasing order; with those of permuted data behind them, where they are known.
+
+    Parameters
+    ----------
+    found : RankProfile, fitted estimator, AssociationModel or array
+        What `jointdr.rank.rank_profile` found has the permutations; a fitted model has its singular values alone.
+    ax : matplotlib Axes, optional
+        By default that of a new figure.
+    n_shown : int, optional
+        How many singular values are drawn; by default 10, or three times the rank found if that is more.
+    rank : int, optional
+        How many directions a model uses, if that is not what `found` says: it is marked.
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    Filled circles are the directions that count. A singular value counts if it is above the dashed line, which is what
+    the *largest* one of permuted data rarely exceeds; the grey band is where the singular value of the same number lies
+    in 95 % of the permutations.
+    """
+    values, null, level, chosen = _parts(found)
+    ax = axis_of(ax)
+    k = n_drawn(found, n_shown if n_shown is None or rank is None else max(n_shown, rank))
+    numbers = np.arange(1, k + 1)
+    if len(null):
+        _draw_chance(ax, numbers, null[:, :k], level, top=float(values[0]))
+    ax.plot(numbers, values[:k], color=ROWS, lw=1, alpha=0.6)
+    style: dict[str, Any] = {"color": ROWS, "ms": 5 if k <= 30 else 3.5, "ls": "none", "marker": "o", "clip_on": False}
+    filled = k if chosen is None else min(chosen, k)
+    ax.plot(numbers[:filled], values[:filled], **style)
+    ax.plot(numbers[filled:], values[filled:k], **style, mfc="white")
+    ax.set_ylim(bottom=0)
+    ax.set_xlim(0.4, k + 0.6)
+    if rank is not None and rank <= k:
+        ax.axvline(rank + 0.5, color=QUIET, lw=0.8, ls=":")
+        place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top"}
+        ax.annotate(f"fitted: {rank}", (rank + 0.5, 0.99), (4, 0), fontsize=8, color=QUIET, **place)
+    title = f"Directions above noise: {chosen}" if len(null) else "Singular values"
+    ax.set(title=title, xlabel="direction", ylabel="singular value of the proxy")
+    tidy(ax)
+    whole_numbers(ax)
+    return ax
+
+
+def n_drawn(found: Any, n_shown: int | None) -> int:
+    """How many singular values are drawn."""
+    values, null, _, chosen = _parts(found)
+    most = len(values)
+    if n_shown is not None:
+        return min(most, max(1, int(n_shown)))
+    return min(most, max(10, 3 * (chosen or 0))) if len(null) or chosen is not None else most
+
+
+def _parts(found: Any) -> tuple[Array, Array, float, int | None]:
+    """Singular values, those of permuted data, the level of the test, and how many directions were found."""
+    if hasattr(found, "null_rank"):
+        best = max(found.best, 1) if found.null_rank is None else found.null_rank
+        return found.singular_values, found.null, found.level, best
+    fitted = getattr(found, "embedding_", found)
+    if fitted is None:
+        raise ValueError("A model with embedding=None has no singular values to draw.")
+    values = getattr(fitted, "singular_values_", fitted)
+    if isinstance(values, tuple):  # one for each view, where they differ
+        shortest = min(len(s) for s in values)
+        values = np.sqrt(np.mean([np.square(s[:shortest]) for s in values], axis=0))
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 1 or len(values) == 0:
+        raise ValueError(f"scree takes a rank profile, a fitted model or singular values, but got {found!r:.60}.")
+    return values, np.empty((0, len(values))), 0.05, None
+
+
+def _draw_chance(ax: Any, numbers: Array, null: Array, level: float, top: float) -> None:
+    """The band of permuted data, and the line that a direction has to exceed; both are named where they are."""
+    low, high = np.quantile(null, [0.025, 0.975], axis=0)
+    ax.fill_between(numbers, low, high, color=NOISE, alpha=0.5, lw=0)
+    threshold = null_threshold(null, level)
+    ax.axhline(threshold, color=QUIET, lw=1, ls="--")
+    text = {"textcoords": "offset points", "fontsize": 8, "color": QUIET}
+    said = f"chance rarely exceeds this ({level:.0%})"
+    ax.annotate(said, (1.0, threshold), (-2, 3), ha="right", xycoords=("axes fraction", "data"), **text)
+    below = low[0] > 0.12 * top  # where there is room between the band and the axis
+    place: dict[str, Any] = {"xytext": (2, -3 if below else 3), "va": "top" if below else "bottom"}
+    ax.annotate("permuted", (numbers[0], low[0] if below else high[0]), **place, **text)
