@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from jointdr import JDR
+from jointdr.cli.app import run as command
 from jointdr.datasets import SyntheticModel
 from jointdr.metrics import nsee
 from jointdr.reproduce import FIGURES, paper_values, reproduce, synthetic
-from jointdr.reproduce.__main__ import main
 from jointdr.reproduce.cache import Cache
 from jointdr.reproduce.paper_values import Plotted
 from jointdr.reproduce.schedule import measured
@@ -227,18 +227,20 @@ def test_what_is_written(small, monkeypatch, tmp_path, capsys):
     assert [row["x"] for row in rows] == ["300", "500"]
     measured = np.array([v for values in values_of(tmp_path).values() for v in values.values()])[:, 0]
     assert [float(row["mean"]) for row in rows] == pytest.approx(measured.mean(axis=0), rel=1e-5)
-    assert main(["other", "--out", str(tmp_path), "--repetitions", "2"]) == 0
+    assert command(["reproduce", "other", "--out", str(tmp_path), "--repetitions", "2"]) == 0
     assert "| one panel | JDR" in capsys.readouterr().out
     assert (tmp_path / "verdicts.md").read_text().count("one panel") == 2  # what was judged before stays
     reproduce("other", out=tmp_path, repetitions=2, progress=False)
     assert (tmp_path / "verdicts.md").read_text().count("one panel") == 2
 
 
-def test_a_contradiction_shows_in_the_exit_status(monkeypatch, tmp_path):
+def test_a_contradiction_shows_in_the_exit_status(monkeypatch, tmp_path, capsys):
     study = small_study()
     line = Line("JDR", study, "JDR", plotted=Plotted("m", X, (-9.0, -9.0)), tolerance=0.1)
     monkeypatch.setitem(FIGURES, "wrong", lambda data: Figure("wrong", "wrong", (Panel("p", (line,)),), 1))
-    assert main(["wrong", "--out", str(tmp_path), "--repetitions", "5"]) == 1
+    assert command(["reproduce", "wrong", "--out", str(tmp_path), "--repetitions", "5", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert [v["answer"] for v in found["verdicts"]] == ["no"]
 
 
 def test_repetitions(tmp_path, small):
@@ -248,5 +250,4 @@ def test_repetitions(tmp_path, small):
         reproduce("small", out=tmp_path, repetitions=0)
     with pytest.raises(ValueError, match=r"figure2.*choose from"):
         reproduce(["small", "figure2"], out=tmp_path)
-    with pytest.raises(SystemExit):
-        main(["figure2"])
+    assert command(["reproduce", "figure2", "--out", str(tmp_path)]) == 2

@@ -21,10 +21,11 @@ from jointdr.cli.output import say
 from jointdr.cli.predict import predict
 from jointdr.cli.recommend import recommend
 from jointdr.cli.report import report
+from jointdr.cli.reproduce import reproduce
 from jointdr.cli.tune import tune
 
 app = typer.Typer(name="jointdr", add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
-for command in (fit, tune, predict, recommend, explain, evaluate, report, info, demo):
+for command in (fit, tune, predict, recommend, explain, evaluate, report, info, demo, reproduce):
     app.command()(written_out(command))
 
 INTERRUPTED = 130

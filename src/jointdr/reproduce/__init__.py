@@ -4,7 +4,7 @@
 >>> sorted(FIGURES)
 ['cost', 'figure1', 'gene-disease', 'phd', 'significant', 'violations']
 
-`reproduce` measures, draws and judges them; ``python -m jointdr.reproduce`` does the same from a shell.
+`reproduce` measures, draws and judges them; ``jointdr reproduce`` does the same from a shell.
 """
 
 from __future__ import annotations
