@@ -64,15 +64,35 @@ def explained(weights: Array, Y: Array, ids: tuple[Array, Array], names: tuple[s
         i, j = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)), Y.indices
         y = Y.data
         w = weights.data if is_sparse(weights) else weights[i, j]
+        contribution = w * y
+        top = _largest(np.abs(contribution), k)
+        i, j = i[top], j[top]
     else:
-        i, j = (at.ravel() for at in np.indices(Y.shape))
         y, w = Y.ravel(), weights.ravel()
-    contribution = w * y
+        contribution = w * y
+        top = _largest_of_grid(np.abs(contribution).reshape(Y.shape), k)
+        i, j = np.divmod(top, Y.shape[1])
     score = float(contribution.sum())
-    top = np.argsort(-np.abs(contribution), kind="stable")[:k]
-    top = top[contribution[top] != 0]
-    pairs = table(
-        row=ids[0][i[top]], column=ids[1][j[top]], score=y[top], weight=w[top], contribution=contribution[top]
-    )
+    kept = contribution[top] != 0
+    top, i, j = top[kept], i[kept], j[kept]
+    pairs = table(row=ids[0][i], column=ids[1][j], score=y[top], weight=w[top], contribution=contribution[top])
     rest = score - float(contribution[top].sum())
     return Explanation(names[0], names[1], score, pairs, rest, int(np.count_nonzero(contribution)))
+
+
+def _largest(values: Array, k: int) -> Array:
+    """The places of the k largest values, largest first and the earlier of equal ones first; O(m)."""
+    places = np.arange(len(values))
+    if k < len(values):
+        places = np.flatnonzero(values >= np.partition(values, len(values) - k)[-k])
+    return places[np.argsort(-values[places], kind="stable")[:k]]
+
+
+def _largest_of_grid(values: Array, k: int) -> Array:
+    """The same for the entries of a matrix, counted row by row.
+
+    They are in the k rows with the largest maxima: an entry of another row has at least k before it.
+    """
+    rows = np.sort(_largest(values.max(axis=1), k))
+    found = _largest(values[rows].ravel(), k)
+    return rows[found // values.shape[1]] * values.shape[1] + found % values.shape[1]

@@ -14,6 +14,7 @@ import typer
 from jointdr.cli.demo import demo
 from jointdr.cli.evaluate import evaluate
 from jointdr.cli.explain import explain
+from jointdr.cli.explore_page import explore
 from jointdr.cli.fit import fit
 from jointdr.cli.info import info
 from jointdr.cli.options import written_out
@@ -23,7 +24,7 @@ from jointdr.cli.recommend import recommend
 from jointdr.cli.tune import tune
 
 app = typer.Typer(name="jointdr", add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
-for command in (fit, tune, predict, recommend, explain, evaluate, info, demo):
+for command in (fit, tune, predict, recommend, explain, explore, evaluate, info, demo):
     app.command()(written_out(command))
 
 INTERRUPTED = 130
