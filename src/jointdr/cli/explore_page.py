@@ -38,6 +38,7 @@ def explore(model: Model, rows_table: RowsTable = None, columns_table: ColumnsTa
         names = tuple(None if path is None else read_names(path) for path in (rows_table, columns_table))
         with working("reading the model"):
             session = Session(_kernel_model(model), (names[0], names[1]), model.name)
+            session.warm()
         say(f"{model} is at http://{HOST}:{found.getsockname()[1]} (Ctrl-C ends it)")
         serve(session, found)
     except KeyboardInterrupt:

@@ -29,6 +29,8 @@ def application(session: Session) -> Guard:
         lstrip_blocks=True,
     )
     pages = Pages(session, templates)
+    for name in templates.list_templates():  # which keeps them for later
+        templates.get_template(name)
 
     def failed(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException):
@@ -50,7 +52,7 @@ def application(session: Session) -> Guard:
         Mount("/shared", _Files(directory=HERE.parent / "pages")),
     ]
     handlers = {HTTPException: failed, Exception: failed}
-    return Guard(Starlette(routes=routes, exception_handlers=handlers))  # type: ignore[arg-type]
+    return Guard(Starlette(routes=routes, exception_handlers=handlers))
 
 
 class _Files(StaticFiles):

@@ -17,7 +17,7 @@ class Catalog:
     Parameters
     ----------
     kind : str
-        What one of them is called.
+        What one of them is called; ``kinds`` of the result is what several are called.
     ids : sequence of str
     names : mapping of ids to names, optional
         It may have others, and need not have all.
@@ -25,6 +25,7 @@ class Catalog:
 
     def __init__(self, kind: str, ids: Sequence[str], names: Mapping[str, str] | None = None) -> None:
         self.kind, self.ids = kind, list(ids)
+        self.kinds = kind if kind.endswith("s") else f"{kind}s"
         self._names = {} if names is None else names
         self._places = {id: place for place, id in enumerate(self.ids)}
         self._folded = [f"{id}\n{self._names.get(id, '')}".casefold() for id in self.ids]
@@ -35,6 +36,10 @@ class Catalog:
     def place(self, id: str) -> int | None:
         """Where the entity with this id stands; None if there is none."""
         return self._places.get(id)
+
+    def place_of(self, id: str) -> int:
+        """Where the entity with this id stands, which there is."""
+        return self._places[id]
 
     def name(self, place: int) -> str:
         """Its name, or its id where it has no name."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from jointdr.arrays import Array
 from jointdr.explanation import Explanation
-from jointdr.explore.session import Ranking, Session, Subject
+from jointdr.explore.session import Ranking, Session, Side, Subject
 
 SUGGESTED = 8
 """Rows and columns that the first page names."""
@@ -71,7 +71,9 @@ class Reasons:
     rest: str
 
 
-def entries_of(session: Session, subject: Subject, ranking: Ranking, shown: Array, start: int, count: int) -> list[Entry]:
+def entries_of(
+    session: Session, subject: Subject, ranking: Ranking, shown: Array, start: int, count: int
+) -> list[Entry]:
     """Some lines of a ranking.
 
     Parameters
@@ -84,16 +86,15 @@ def entries_of(session: Session, subject: Subject, ranking: Ranking, shown: Arra
     places = shown[start : start + count]
     best = float(np.max(np.abs(ranking.scores), initial=0.0)) or 1.0
     neighbors = session.neighbors(subject, places)
-    side = session.columns if subject.side == "row" else session.rows
-    kind = "column" if side is session.columns else "row"
+    side: Side = "column" if subject.side == "row" else "row"
     return [
         Entry(
             start + i + 1,
-            Subject(kind, int(place)),  # type: ignore[arg-type]
+            Subject(side, int(place)),
             number(ranking.scores[place]),
             round(100 * max(0.0, float(ranking.scores[place]) / best), 1),
             bool(ranking.known[place]),
-            "" if neighbors is None else number(neighbors[i], 2),
+            "" if neighbors is None else about(neighbors[i]),
         )
         for i, place in enumerate(places)
     ]
@@ -110,9 +111,10 @@ def explanation_of(session: Session, found: Explanation) -> Reasons:
     pairs = []
     for row, column, score, weight, contribution in zip(*columns, strict=True):
         share = 100 * contribution / found.score if found.score else 0.0
-        subjects = session.subject("row", str(row)), session.subject("column", str(column))
-        assert subjects[0] is not None
-        assert subjects[1] is not None
+        subjects = (
+            Subject("row", session.rows.place_of(str(row))),
+            Subject("column", session.columns.place_of(str(column))),
+        )
         pairs.append(
             Reason(*subjects, number(score), number(weight, 2), f"{share:.2g} %", round(min(max(share, 0.0), 100.0), 1))
         )
@@ -128,8 +130,8 @@ def facts_of(session: Session) -> dict[str, str]:
     if embedding is not None:
         method = f"{type(embedding).__name__} with {min(len(s) for s in embedding._solved().spectra)} directions"
     return {
-        f"{session.rows.kind} (rows)": f"{len(session.rows)}, with {n[0]} features",
-        f"{session.columns.kind} (columns)": f"{len(session.columns)}, with {n[1]} features",
+        f"{session.rows.kinds} (rows)": f"{len(session.rows)}, with {n[0]} features",
+        f"{session.columns.kinds} (columns)": f"{len(session.columns)}, with {n[1]} features",
         "known pairs": str(session.known.nnz),
         "embedding": method,
         "head": f"{model.head.replace('_', ' ')}{'' if model.head == 'bilinear' else f', {model.kernel}'}",
@@ -142,6 +144,12 @@ def suggestions_of(session: Session) -> list[Subject]:
     counts = np.diff(session.known.indptr), np.diff(session.known_columns.indptr)
     best = [np.argsort(-count, kind="stable")[:SUGGESTED] for count in counts]
     return [Subject("row", int(i)) for i in best[0]] + [Subject("column", int(j)) for j in best[1]]
+
+
+def about(count: float) -> str:
+    """A number to two digits, without an exponent."""
+    value = float(f"{float(count):.2g}")
+    return f"{value:.0f}" if value >= 10 else f"{value:g}"
 
 
 def number(value: float, digits: int = 3) -> str:

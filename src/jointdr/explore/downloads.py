@@ -30,5 +30,5 @@ def _cell(value: str | float | int | bool) -> str:
     if isinstance(value, int):
         return str(value)
     # str.split also parts at the ends of lines that only some programs know; other control characters are left out.
-    words = "".join(c for c in " ".join(value.split()) if c.isprintable())
+    words = " ".join("".join(c for c in value if c.isprintable() or c.isspace()).split())
     return f"'{words}" if words.startswith(FORMULA) else words

@@ -75,7 +75,11 @@ def planes_of(model: AssociationModel) -> tuple[Plane, Plane]:
 
 
 def dots(places: Array) -> str:
-    """Points as one SVG path of empty strokes, which round ends turn into dots; at most `DRAWN`, evenly chosen."""
+    """Points as one SVG path of empty strokes, which round ends turn into dots; at most `DRAWN`, evenly chosen.
+
+    Those beyond the edge, which all lie on it, are left out.
+    """
+    places = places[((places > MARGIN) & (places < SIZE - MARGIN)).all(axis=1)]
     step = max(1, -(-len(places) // DRAWN))
     return "".join(f"M{x:.0f} {y:.0f}h0" for x, y in places[::step].tolist())
 
@@ -86,7 +90,7 @@ def _leading(tables: list[Array], center: Array) -> Array:
     Q = np.random.default_rng(0).standard_normal((r, min(r, COLUMNS)))
     for _ in range(ITERATIONS):
         Q = np.linalg.qr(Q)[0]
-        Q = sum(np.asarray(T.T @ (H := _projected(T, center, Q))) - np.outer(center, H.sum(axis=0)) for T in tables)
+        Q = np.sum([_gathered(T, center, _projected(T, center, Q)) for T in tables], axis=0)
     Q = np.linalg.qr(Q)[0]
     flat = np.vstack([_projected(T, center, Q) for T in tables])
     P = np.linalg.eigh(flat.T @ flat)[1][:, ::-1][:, :2]
@@ -101,3 +105,8 @@ def _projected(T: Array, center: Array, directions: Array) -> Array:
     product = T @ directions
     product = product.toarray() if is_sparse(product) else np.asarray(product)
     return product - center @ directions
+
+
+def _gathered(T: Array, center: Array, H: Array) -> Array:
+    """(T − center)ᵀ H, in the same way."""
+    return np.asarray(T.T @ H) - np.outer(center, H.sum(axis=0))

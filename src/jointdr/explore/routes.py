@@ -111,7 +111,9 @@ class Pages:
         model = self.session.model
         names = model._feature_names[0]
         try:
-            table = read_features(text, model.n_features_per_view_[0], None if names is None else tuple(map(str, names)))
+            table = read_features(
+                text, model.n_features_per_view_[0], None if names is None else tuple(map(str, names))
+            )
         except BadUpload as error:
             return self._form(problem=str(error), text=text, status=422)
         key = self.session.keep(table)
@@ -153,6 +155,7 @@ class Pages:
             count=len(shown),
             n_known=int(ranking.known.sum()),
             with_known=with_known,
+            all_known=ranking.all_known,
             zoom=zoom,
         )
 
@@ -201,7 +204,7 @@ def address(subject: Subject, session: Session, path: str = "", **more: Any) -> 
 
 
 def _missing(kind: str, id: str) -> NoReturn:
-    shown = id if len(id) <= SHOWN_ID else f"{id[:SHOWN_ID]}…"
+    shown = "".join(c for c in id[:SHOWN_ID] if c.isprintable()) + ("…" if len(id) > SHOWN_ID else "")
     raise HTTPException(404, f"No {kind} with the id “{shown}” was fitted.")
 
 
@@ -219,17 +222,17 @@ async def _sent(request: Request) -> str:
     """The text of the form: of the file, if one was chosen, or what was pasted. Nothing is written to disk."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise BadUpload("The form must be sent as multipart/form-data.")
-    parser = MultiPartParser(
-        request.headers, request.stream(), max_files=1, max_fields=4, max_part_size=LONGEST_BODY
-    )
+    parser = MultiPartParser(request.headers, request.stream(), max_files=1, max_fields=4, max_part_size=LONGEST_BODY)
     parser.spool_max_size = LONGEST_BODY + 1  # longer files would go to disk, but longer bodies are refused before
     try:
         form = await parser.parse()
     except (MultiPartException, ValueError, KeyError):
         raise BadUpload("The form that was sent cannot be read.") from None
-    async with form:
+    try:
         file, pasted = form.get("file"), form.get("text")
         data = b"" if file is None or isinstance(file, str) else await file.read()
-        if data.strip():
-            return decoded(data)
-        return pasted if isinstance(pasted, str) else ""
+    finally:
+        await form.close()
+    if data.strip():
+        return decoded(data)
+    return pasted if isinstance(pasted, str) else ""

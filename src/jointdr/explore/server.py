@@ -16,7 +16,8 @@ def bound(port: int) -> socket.socket:
     """A socket on this port, or for 0 on any that is free; a ValueError says why there is none."""
     if not 0 <= port <= 65535:
         raise ValueError(f"--port {port} must be from 1 to 65535, or 0 for any that is free.")
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # asyncio looks at the protocol to see that it is TCP, and sends small answers at once only then.
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((HOST, port))

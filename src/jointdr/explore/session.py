@@ -19,6 +19,7 @@ from jointdr.explore.placement import dots, planes_of
 from jointdr.explore.scores import scores_of
 from jointdr.explore.uploads import Table
 from jointdr.ranking import rounded
+from jointdr.smoothing import GridRegression
 from jointdr.views import default_name
 
 RANKINGS, EXPLANATIONS, UPLOADS = 64, 256, 10
@@ -70,8 +71,13 @@ class Ranking:
     known: Array
 
     def shown(self, with_known: bool) -> Array:
-        """The order, with or without the pairs that are known."""
-        return self.order if with_known else self.order[~self.known[self.order]]
+        """The order, with or without the pairs that are known; with them where there are no others."""
+        return self.order if with_known or self.all_known else self.order[~self.known[self.order]]
+
+    @property
+    def all_known(self) -> bool:
+        """Whether every pair is known, so that leaving these out would leave nothing."""
+        return bool(self.known.all())
 
 
 class Kept:
@@ -142,6 +148,13 @@ class Session:
         self.dots = tuple(dots(at) for at in self.places)
         self._rankings, self._explanations, self._uploads = Kept(RANKINGS), Kept(EXPLANATIONS), Kept(UPLOADS)
         self._working = threading.BoundedSemaphore(AT_ONCE)
+
+    def warm(self) -> None:
+        """Give one answer of each kind, so that the first visitor does not wait for what is read and set up once."""
+        self.ranking(Subject("row", 0))
+        self.ranking(Subject("column", 0))
+        if isinstance(self.model._head, GridRegression):  # of the others an explanation may take long
+            self.why(Subject("row", 0), 0)
 
     # ---------------------------------------------------------------- entities
 

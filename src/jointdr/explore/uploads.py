@@ -169,7 +169,9 @@ def _columns(header: list[str], n_features: int, names: tuple[str, ...] | None) 
     missing = [name for name in names if name not in where]
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise BadUpload(f"The column {_short(missing[0])} is missing{more}: ids come first, then {n_features} features.")
+        raise BadUpload(
+            f"The column {_short(missing[0])} is missing{more}: ids come first, then {n_features} features."
+        )
     if unknown := list(where.keys() - set(names)):
         raise BadUpload(f"The model has no feature {_short(unknown[0])}: leave that column out.")
     return [where[name] for name in names]
