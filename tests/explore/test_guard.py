@@ -80,6 +80,13 @@ def test_forms_of_other_sites_are_refused(client):
     assert client.post("/new", files=files, headers={"Origin": HOST}, follow_redirects=False).status_code == 303
 
 
+def test_other_sites_may_only_link_here(client):
+    headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
+    assert client.get("/row?id=d%2F1", headers=headers).status_code == 403
+    headers["Sec-Fetch-Mode"] = "navigate"
+    assert client.get("/row?id=d%2F1", headers=headers).status_code == 200
+
+
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"])
 def test_other_methods_are_refused(client, method):
     assert client.request(method, "/").status_code == 405

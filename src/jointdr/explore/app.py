@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 
 from jointdr.explore.guard import Guard
 from jointdr.explore.routes import Pages
-from jointdr.explore.session import Session
+from jointdr.explore.session import Forgotten, Session
 
 HERE = Path(__file__).parent
 
@@ -35,6 +35,8 @@ def application(session: Session) -> Guard:
     def failed(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException):
             return pages.problem(request, error.detail, error.status_code)
+        if isinstance(error, Forgotten):
+            return pages.problem(request, str(error), 404)
         return pages.problem(request, "Something went wrong while this was computed.", 500)
 
     routes = [
@@ -51,7 +53,7 @@ def application(session: Session) -> Guard:
         Mount("/static", _Files(directory=HERE / "static")),
         Mount("/shared", _Files(directory=HERE.parent / "pages")),
     ]
-    handlers = {HTTPException: failed, Exception: failed}
+    handlers = {HTTPException: failed, Forgotten: failed, Exception: failed}
     return Guard(Starlette(routes=routes, exception_handlers=handlers))
 
 

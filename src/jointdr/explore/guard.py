@@ -78,6 +78,8 @@ class Guard:
             return PlainTextResponse("This page answers at http://127.0.0.1 and http://localhost only.", 400)
         if method not in ("GET", "HEAD", "POST"):
             return PlainTextResponse("This page takes GET, HEAD and POST only.", 405)
+        if headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate":
+            return PlainTextResponse("Other sites may link to this page, but not use it.", 403)
         if method == "POST" and not is_same_origin(headers):
             return PlainTextResponse("Forms are taken from this page only, not from other sites.", 403)
         length = headers.get("content-length", "0")

@@ -80,6 +80,10 @@ class Ranking:
         return bool(self.known.all())
 
 
+class Forgotten(LookupError):
+    """An upload is not kept any more."""
+
+
 class Kept:
     """Results by key, at most so many; the one that was not asked for longest goes first. Safe between threads."""
 
@@ -268,7 +272,7 @@ class Session:
     def _upload(self, subject: Subject) -> tuple[Table, tuple[Array, ...]]:
         found: tuple[Table, tuple[Array, ...]] | None = self._uploads.get(subject.upload)
         if found is None:
-            raise LookupError("This upload has been forgotten: send it again.")
+            raise Forgotten("This upload has been forgotten: send it again.")
         return found
 
     def _as_fitted(self, X: Array) -> Array:

@@ -79,7 +79,7 @@ def read_features(text: str, n_features: int, names: tuple[str, ...] | None) -> 
     if plain is not None and len(plain) == n_features:
         return Table(("new",), plain[None])
     if plain is not None and len(lines) == 1:
-        raise BadUpload(f"There are {len(plain)} numbers, but the model has {n_features} features.")
+        raise BadUpload(f"The model has {n_features} features; numbers that were sent: {len(plain)}.")
     if names is not None and n_features > 1 and len(re.split("[\t,;]", lines[0][1])) <= 2:
         return _list(lines, names)
     return _table(lines, n_features, names)
@@ -161,8 +161,8 @@ def _columns(header: list[str], n_features: int, names: tuple[str, ...] | None) 
     if names is None:
         if len(header) != n_features + 1:
             raise BadUpload(
-                f"The table has {len(header)} columns; it needs ids first and then {n_features} features, in the order "
-                "in which the model was fitted."
+                f"A table needs ids first and then {n_features} features, in the order in which the model was fitted; "
+                f"columns on its first line: {len(header)}."
             )
         return list(range(1, n_features + 1))
     where = {title: at for at, title in enumerate(header) if at > 0}
