@@ -51,12 +51,12 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explained(weights: Array, Y: Array, ids: tuple[Array, Array], names: tuple[str, str], k: int) -> Explanation:
+def explained(weights: Any, Y: Array, ids: tuple[Array, Array], names: tuple[str, str], k: int) -> Explanation:
     """The largest contributions to Σ w_pq y_pq.
 
     Parameters
     ----------
-    weights : (m_A, m_B) array, or CSR array with the pattern of Y
+    weights : (m_A, m_B) array, Products, or CSR array with the pattern of Y
     Y : (m_A, m_B) array, or CSR array
     ids : two arrays of str
         Of the known rows and columns.
@@ -88,7 +88,7 @@ def _largest(values: Array, k: int) -> Array:
     return places[np.argsort(-values[places], kind="stable")[:k]]
 
 
-def _largest_of_grid(weights: Array, Y: Array, k: int) -> tuple[Array, Array, float, int]:
+def _largest_of_grid(weights: Any, Y: Array, k: int) -> tuple[Array, Array, float, int]:
     """The rows and columns of the k largest |w_pq y_pq|, the sum of all w_pq y_pq, and how many are not 0.
 
     They are in the k rows with the largest maxima, because an entry of another row has at least k before it; so a few

@@ -246,9 +246,10 @@ def test_names_of_downloads_are_plain(name):
 
 
 def test_cells_hold_no_tabs_and_no_ends_of_lines():
-    from jointdr.explore.downloads import tsv
+    from jointdr.explore.downloads import cell, tsv
 
-    assert tsv(["a"], [["x\ty\r\nz\u2028\0"], [-0.5], ["-1"], ["\t=1"]]) == "a\nx y z\n-0.5\n'-1\n'=1\n"
+    assert [cell(value) for value in ("x\ty\r\nz\u2028\0", -0.5, "-1", "\t=1")] == ["x y z", "-0.5", "'-1", "'=1"]
+    assert tsv(["a", "=b"], [["x", "y"]]) == "a\t'=b\nx\ty\n"
 
 
 def test_the_download_of_an_upload(client):

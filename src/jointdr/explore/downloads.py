@@ -9,11 +9,9 @@ FORMULA = ("=", "+", "-", "@")
 """With what a spreadsheet begins a formula."""
 
 
-def tsv(header: Iterable[str], lines: Iterable[Iterable[str | float | int | bool]]) -> str:
-    """A table as text; numbers to 6 digits, and words without tabs or line ends."""
-    rows = ["\t".join(_cell(title) for title in header)]
-    rows += ["\t".join(_cell(value) for value in line) for line in lines]
-    return "\n".join(rows) + "\n"
+def tsv(header: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
+    """A table as text, from what `cell` made."""
+    return "".join("\t".join(line) + "\n" for line in ([cell(title) for title in header], *lines))
 
 
 def disposition(name: str) -> str:
@@ -22,7 +20,8 @@ def disposition(name: str) -> str:
     return f'attachment; filename="{safe}.tsv"'
 
 
-def _cell(value: str | float | int | bool) -> str:
+def cell(value: str | float | int | bool) -> str:
+    """A number to 6 digits, yes or no, or words without tabs and line ends that are no formula."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NoReturn
 from urllib.parse import urlencode
 
@@ -13,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from jointdr.explore.contents import Entry, entries_of, explanation_of, facts_of, nearest_of, suggestions_of
-from jointdr.explore.downloads import disposition, tsv
+from jointdr.explore.downloads import cell, disposition, tsv
 from jointdr.explore.drawing import Drawing, drawing_of
 from jointdr.explore.guard import LONGEST_BODY
 from jointdr.explore.session import Ranking, Session, Side, Subject
@@ -165,13 +166,20 @@ class Pages:
     def _table(self, subject: Subject, with_known: bool) -> Response:
         session, others = self.session, self.session.others(subject.side)
         ranking = session.ranking(subject)
+        words, scores, known = self._cells(subject.side), ranking.scores.tolist(), ranking.known.tolist()
         lines = (
-            (rank, others.ids[place], others.name(place), float(ranking.scores[place]), bool(ranking.known[place]))
+            (cell(rank), *words[place], cell(scores[place]), cell(known[place]))
             for rank, place in enumerate(ranking.shown(with_known).tolist(), 1)
         )
         text = tsv(("rank", others.kind, "name", "score", "known"), lines)
         headers = {"Content-Disposition": disposition(f"ranking_{session.id(subject)}")}
         return Response(text, media_type="text/tab-separated-values; charset=utf-8", headers=headers)
+
+    @cache  # noqa: B019  (a page lives as long as the program)
+    def _cells(self, side: Side) -> list[tuple[str, str]]:
+        """Ids and names of the other kind, as downloads have them."""
+        others = self.session.others(side)
+        return [(cell(id), cell(others.name(place))) for place, id in enumerate(others.ids)]
 
     def _row(self, request: Request, parameter: str = "id") -> Subject:
         """The row that a request is about: one that was fitted, or one of an upload."""

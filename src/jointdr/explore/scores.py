@@ -10,7 +10,7 @@ from scipy import sparse
 
 from jointdr.arrays import Array, is_sparse
 from jointdr.ridge import GridRidge
-from jointdr.smoothing import Columns, GridRegression
+from jointdr.smoothing import Columns, GridRegression, effective
 from jointdr.weights import VANISHING, AnyKernel
 
 HELD = 5e8
@@ -52,8 +52,7 @@ class KernelScores:
 
     def __init__(self, head: GridRegression, held: float = HELD) -> None:
         self.head = head
-        # Columns counts three arrays for each that it keeps.
-        self._rows, self._columns = (Columns(kernel, None, 3 * held) for kernel in head.kernels)
+        self._rows, self._columns = (KnownColumns(kernel, held) for kernel in head.kernels)
         Y = sparse.csr_array(head.Y.T) if is_sparse(head.Y) else head.Y.T
         self._turned = GridRegression(Y, head.complete, (head.kernels[1], head.kernels[0]))
 
@@ -69,19 +68,45 @@ class KernelScores:
             return turned.smoothed(weights, self._rows)[0][0]
         sums, total = (self._rows.sums(part)[0] for part in turned.row_sums(weights))
         # Where a pair has no neighbours the head takes the mean of its column, which is one number here.
-        mean = self.head._column_means(ChosenColumns(self.head.kernels[1], np.array([place])), None)[0, 0]
+        mean = self.head._column_means(self._chosen(np.array([place])), None)[0, 0]
         return np.divide(sums, total, out=np.full(len(sums), mean), where=total > VANISHING)
 
     def neighbors(self, Z: Described, place: int, columns: Array) -> Array | None:
         """The effective number of known pairs behind the scores of a row with some columns."""
         if len(columns) == 0:
             return np.empty(0)
-        chosen = ChosenColumns(self.head.kernels[1], columns)
-        found = self.head.smoothed(self._weights(Z, place), chosen, count=True)[1]
+        chosen, K = self._chosen(columns), self._weights(Z, place)
+        if self.head.complete:
+            return effective(K)[0] * chosen.effective
+        found = self.head.smoothed(K, chosen, count=True)[1]
         return None if found is None else found[0]
+
+    def _chosen(self, places: Array) -> ChosenColumns:
+        return ChosenColumns(self.head.kernels[1], places, self._columns.held)
 
     def _weights(self, Z: Described, place: int) -> Array:
         return self.head.kernels[0].weights_at(Z, slice(place, place + 1))
+
+
+class KnownColumns(Columns):
+    """The kernel weights of all known columns.
+
+    Parameters
+    ----------
+    kernel : Kernel or Mixture
+    held : float
+        Memory in bytes.
+    """
+
+    def __init__(self, kernel: AnyKernel, held: float) -> None:
+        super().__init__(kernel, None, 3 * held)  # which counts three arrays for each that it keeps
+        if self.held is not None:
+            # Once, instead of in every answer; known columns are their own neighbours, so none has no weight at all.
+            self.held /= self.held.sum(axis=1, keepdims=True)
+
+    def averages(self, N: Array) -> Array:
+        """N (rows, m_B) averaged over the neighbours of each column, (rows, columns)."""
+        return super().averages(N) if self.held is None else N @ self.held.T
 
 
 class ChosenColumns(Columns):
@@ -91,12 +116,14 @@ class ChosenColumns(Columns):
     ----------
     kernel : Kernel or Mixture
     places : array of int
+    held : (m_B, m_B) array, optional
+        The weights of all of them, if there are any to take these from.
     """
 
-    def __init__(self, kernel: AnyKernel, places: Array) -> None:
+    def __init__(self, kernel: AnyKernel, places: Array, held: Array | None = None) -> None:
         self.kernel, self.Z, self.alone, self.count, self.step = kernel, None, False, len(places), len(places)
         at = (slice(int(place), int(place) + 1) for place in places)
-        self.held = np.concatenate([kernel.weights_at(None, one) for one in at])
+        self.held = np.concatenate([kernel.weights_at(None, one) for one in at]) if held is None else held[places]
 
 
 class RidgeScores:
