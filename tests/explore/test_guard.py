@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import anyio
 import pytest
 
@@ -152,5 +154,7 @@ def asked(app, scope, parts):
     async def send(message):
         sent.append(message)
 
-    anyio.run(app, scope, receive, send)
+    # In a thread of its own, because playwright's loop may be running in this one.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(anyio.run, app, scope, receive, send).result()
     return sent

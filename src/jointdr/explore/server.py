@@ -35,6 +35,7 @@ def bound(port: int) -> socket.socket:
 def serve(session: Session, found: socket.socket) -> None:
     """Answer on a socket until the program is interrupted."""
     import uvicorn
+    from threadpoolctl import threadpool_limits
 
     config = uvicorn.Config(
         application(session),
@@ -47,4 +48,6 @@ def serve(session: Session, found: socket.socket) -> None:
         limit_concurrency=100,
         timeout_graceful_shutdown=2,
     )
-    uvicorn.Server(config).run(sockets=[found])
+    # Products of one row with a matrix wait for memory, not for cores, and answers are computed two at a time.
+    with threadpool_limits(1, user_api="blas"):
+        uvicorn.Server(config).run(sockets=[found])
