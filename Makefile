@@ -28,6 +28,7 @@ benchmarks: $(VENV)/.demo $(VENV)/.test
 	$(BIN)/python benchmarks/cost_table.py
 	$(BIN)/python benchmarks/imc.py
 	$(BIN)/python benchmarks/association_speed.py
+	$(BIN)/python benchmarks/explore.py
 	$(BIN)/python benchmarks/import_time.py
 
 $(BIN)/python:

@@ -410,7 +410,7 @@ def test_interrupts(model, capsys, monkeypatch):
 
 
 def test_help(capsys):
-    for command in ("fit", "tune", "predict", "recommend", "explain", "evaluate", "info", "demo"):
+    for command in ("fit", "tune", "predict", "recommend", "explain", "explore", "evaluate", "info", "demo"):
         assert main([command, "--help"]) == 0
         assert f"jointdr {command} " in capsys.readouterr().out.partition("Examples:")[2]
     assert main(["--version"]) == 0

@@ -413,7 +413,7 @@ class AssociationModel(Recommender):
             raise ValueError(f"explain takes one {name!r} at a time, but got {new.X.shape[0]}.")
         return "new" if new.ids is None else str(new.ids[0]), self._sides[side].describe(new.X)
 
-    def _pair_weights(self, row: Any, column: Any) -> Array:
+    def _pair_weights(self, row: Any, column: Any) -> Any:
         """What each known score counts in the prediction of one pair."""
         head = self._head
         at = [slice(value, value + 1) if isinstance(value, int) else slice(0, 1) for value in (row, column)]

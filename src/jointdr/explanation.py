@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 
 from jointdr.arrays import Array, is_sparse
+from jointdr.engines.local import slices
 from jointdr.ranking import table
+
+BLOCK = 100_000
+"""Pairs that are looked at together, so that they stay in the cache."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +51,12 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explained(weights: Array, Y: Array, ids: tuple[Array, Array], names: tuple[str, str], k: int) -> Explanation:
+def explained(weights: Any, Y: Array, ids: tuple[Array, Array], names: tuple[str, str], k: int) -> Explanation:
     """The largest contributions to Σ w_pq y_pq.
 
     Parameters
     ----------
-    weights : (m_A, m_B) array, or CSR array with the pattern of Y
+    weights : (m_A, m_B) array, Products, or CSR array with the pattern of Y
     Y : (m_A, m_B) array, or CSR array
     ids : two arrays of str
         Of the known rows and columns.
@@ -62,17 +66,39 @@ def explained(weights: Array, Y: Array, ids: tuple[Array, Array], names: tuple[s
     """
     if is_sparse(Y):
         i, j = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)), Y.indices
-        y = Y.data
         w = weights.data if is_sparse(weights) else weights[i, j]
+        contribution = w * Y.data
+        top = _largest(np.abs(contribution), k)
+        i, j, y, w = i[top], j[top], Y.data[top], w[top]
+        score, count = float(contribution.sum()), int(np.count_nonzero(contribution))
     else:
-        i, j = (at.ravel() for at in np.indices(Y.shape))
-        y, w = Y.ravel(), weights.ravel()
-    contribution = w * y
-    score = float(contribution.sum())
-    top = np.argsort(-np.abs(contribution), kind="stable")[:k]
-    top = top[contribution[top] != 0]
-    pairs = table(
-        row=ids[0][i[top]], column=ids[1][j[top]], score=y[top], weight=w[top], contribution=contribution[top]
-    )
-    rest = score - float(contribution[top].sum())
-    return Explanation(names[0], names[1], score, pairs, rest, int(np.count_nonzero(contribution)))
+        i, j, score, count = _largest_of_grid(weights, Y, k)
+        y, w = Y[i, j], weights[i, j]
+    kept = w * y != 0
+    i, j, y, w = i[kept], j[kept], y[kept], w[kept]
+    pairs = table(row=ids[0][i], column=ids[1][j], score=y, weight=w, contribution=w * y)
+    return Explanation(names[0], names[1], score, pairs, score - float((w * y).sum()), count)
+
+
+def _largest(values: Array, k: int) -> Array:
+    """The places of the k largest values, largest first and the earlier of equal ones first; O(m)."""
+    places = np.arange(len(values))
+    if k < len(values):
+        places = np.flatnonzero(values >= np.partition(values, len(values) - k)[-k])
+    return places[np.argsort(-values[places], kind="stable")[:k]]
+
+
+def _largest_of_grid(weights: Any, Y: Array, k: int) -> tuple[Array, Array, float, int]:
+    """The rows and columns of the k largest |w_pq y_pq|, the sum of all w_pq y_pq, and how many are not 0.
+
+    They are in the k rows with the largest maxima, because an entry of another row has at least k before it; so a few
+    rows at a time are enough to look at.
+    """
+    most, score, count = np.empty(len(Y)), 0.0, 0
+    for at in slices(len(Y), max(1, BLOCK // Y.shape[1])):
+        part = weights[at] * Y[at]
+        score, count = score + float(part.sum()), count + int(np.count_nonzero(part))
+        most[at] = np.abs(part, out=part).max(axis=1)
+    rows = np.sort(_largest(most, k))
+    found = _largest(np.abs(weights[rows] * Y[rows]).ravel(), k)
+    return rows[found // Y.shape[1]], found % Y.shape[1], score, count

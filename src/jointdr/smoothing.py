@@ -113,8 +113,8 @@ class GridRegression:
             scores[~found] = np.broadcast_to(self._column_means(columns, without), scores.shape)[~found]
         return scores, total
 
-    def pair_weights(self, K: Array, L: Array) -> Array:
-        """What each known score counts in the prediction of one pair: (m_A, m_B), or CSR with the pattern of Y.
+    def pair_weights(self, K: Array, L: Array) -> Any:
+        """What each known score counts in the prediction of one pair: `Products`, or CSR with the pattern of Y.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class GridRegression:
             The kernel weights of the known rows for its row, and of the known columns for its column.
         """
         if self.complete and not is_sparse(self.Y):
-            return np.outer(normalized(K[None].copy())[0], normalized(L[None].copy())[0])
+            return Products(normalized(K[None].copy())[0], normalized(L[None].copy())[0])
         i, j = np.repeat(np.arange(self.Y.shape[0]), np.diff(self.Y.indptr)), self.Y.indices
         if self.complete:
             w = normalized(K[None].copy())[0][i] * normalized(L[None].copy())[0][j]
@@ -144,6 +144,17 @@ class GridRegression:
         means = parts[0].sum(axis=1, keepdims=True) / np.maximum(parts[1].sum(axis=1, keepdims=True), 1)
         sums, total = (columns.sums(part) for part in parts)
         return np.where(total > VANISHING, sums / np.where(total > VANISHING, total, 1.0), means)
+
+
+@dataclass(frozen=True)
+class Products:
+    """The matrix of K_p L_q, of which only parts are ever formed: some rows, or the entries at (rows, columns)."""
+
+    K: Array
+    L: Array
+
+    def __getitem__(self, at: Any) -> Array:
+        return self.K[at[0]] * self.L[at[1]] if isinstance(at, tuple) else np.outer(self.K[at], self.L)
 
 
 def rows_at_once(Y: Array, complete: bool, n_columns: int, max_bytes: float) -> int:

@@ -14,6 +14,7 @@ import typer
 from jointdr.cli.demo import demo
 from jointdr.cli.evaluate import evaluate
 from jointdr.cli.explain import explain
+from jointdr.cli.explore_page import explore
 from jointdr.cli.fit import fit
 from jointdr.cli.info import info
 from jointdr.cli.options import written_out
@@ -25,7 +26,7 @@ from jointdr.cli.reproduce import reproduce
 from jointdr.cli.tune import tune
 
 app = typer.Typer(name="jointdr", add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
-for command in (fit, tune, predict, recommend, explain, evaluate, report, info, demo, reproduce):
+for command in (fit, tune, predict, recommend, explain, explore, evaluate, report, info, demo, reproduce):
     app.command()(written_out(command))
 
 INTERRUPTED = 130

@@ -1,0 +1,87 @@
+"""The entities of one kind by id and name: looked up, never interpreted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from jointdr.datasets.lines import after_header, id_of, lines, separator_of
+
+LONGEST_QUERY = 200
+"""Characters of a search that are looked at."""
+
+
+class Catalog:
+    """Ids and names of the entities of one kind.
+
+    Parameters
+    ----------
+    kind : str
+        What one of them is called; ``kinds`` of the result is what several are called.
+    ids : sequence of str
+    names : mapping of ids to names, optional
+        It may have others, and need not have all.
+    """
+
+    def __init__(self, kind: str, ids: Sequence[str], names: Mapping[str, str] | None = None) -> None:
+        self.kind, self.ids = kind, list(ids)
+        self.kinds = kind if kind.endswith("s") else f"{kind}s"
+        self._names = {} if names is None else names
+        self._places = {id: place for place, id in enumerate(self.ids)}
+        self._folded = [f"{id}\n{self._names.get(id, '')}".casefold() for id in self.ids]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def place(self, id: str) -> int | None:
+        """Where the entity with this id stands; None if there is none."""
+        return self._places.get(id)
+
+    def place_of(self, id: str) -> int:
+        """Where the entity with this id stands, which there is."""
+        return self._places[id]
+
+    def name(self, place: int) -> str:
+        """Its name, or its id where it has no name."""
+        return self._names.get(self.ids[place]) or self.ids[place]
+
+    def has_name(self, place: int) -> bool:
+        """Whether it has a name besides its id."""
+        return self.name(place) != self.ids[place]
+
+    def search(self, text: str, most: int) -> tuple[list[int], int]:
+        """The places of the best `most` entities whose id or name has all words of the text, and how many there are.
+
+        Ids that are the text come first, then what begins with it, then words that begin with it. O(m).
+        """
+        wanted = text[:LONGEST_QUERY].casefold().strip()
+        words = wanted.split()
+        if not words:
+            return [], 0
+        found = [place for place, folded in enumerate(self._folded) if all(word in folded for word in words)]
+        found.sort(key=lambda place: (_distance(self._folded[place], wanted), len(self._folded[place]), place))
+        return found[:most], len(found)
+
+
+def _distance(folded: str, wanted: str) -> int:
+    id, _, name = folded.partition("\n")
+    ranks: Iterator[bool] = iter(
+        (wanted in (id, name), id.startswith(wanted) or name.startswith(wanted), f" {wanted}" in name, wanted in folded)
+    )
+    return next((rank for rank, is_so in enumerate(ranks) if is_so), 4)
+
+
+def read_names(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Names from a table with ids in its first column: those of the column ``name``, or else of the second.
+
+    Parameters
+    ----------
+    path : path
+        ``.tsv`` or ``.csv``, also with ``.gz``, with the names of its columns on the first line.
+    """
+    header, rows = after_header(path, lines(path, separator_of(path), quoted=True))
+    if len(header) < 2:
+        raise ValueError(f"{path} has the single column {header[0]!r}: it needs ids first, and names.")
+    folded = [title.casefold() for title in header]
+    at = folded.index("name", 1) if "name" in folded[1:] else 1
+    return {id_of(path, number, fields[0], "id"): fields[at].strip() for number, fields in rows}
