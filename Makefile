@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint benchmarks clean
+.PHONY: demo test lint docs benchmarks clean
 
 demo: $(VENV)/.demo
 	$(BIN)/jointdr demo
@@ -16,6 +16,9 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(VENV)/.docs
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
 benchmarks: $(VENV)/.demo $(VENV)/.test
 	$(BIN)/python benchmarks/fit_dense.py
@@ -39,4 +42,4 @@ $(VENV)/.%: pyproject.toml | $(BIN)/python
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo_output digits_output
+	rm -rf $(VENV) demo_output docs/_build docs/auto_examples docs/api/generated

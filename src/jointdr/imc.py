@@ -52,7 +52,7 @@ class IMC(Recommender):
         columns, in units of the normalized features, are orthogonal, of equal lengths, and decrease.
     singular_values_ : (r,) array
         Of W Hᵀ, in units of the normalized features; decreasing.
-    objective_ : (n_iter_,) array
+    objective_ : (``n_iter_``,) array
         After each sweep.
     n_iter_ : int
         The number of sweeps that were made.
