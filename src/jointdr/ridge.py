@@ -170,6 +170,10 @@ class GridRidge:
         others = self.core @ b(Z_b, slice(0, self.Y.shape[1] if Z_b is None else Z_b[0].shape[0])).T
         return lambda at: Block(a(Z_a, at) @ others + self.mean)
 
+    def rows_at_once(self, n_columns: int, max_bytes: float) -> int:
+        """For how many rows scores with so many columns are computed at a time."""
+        return max(1, int(max_bytes / (8 * (2 * n_columns + 3 * len(self.core) + 2 * LANDMARKS))))
+
     def pair_weights(self, phi: Array, psi: Array) -> Array:
         """What each known score is multiplied by in the prediction of one pair: (m_A, m_B), or CSR if not complete.
 
