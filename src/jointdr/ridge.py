@@ -20,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from jointdr.arrays import Array, dense_product, is_sparse
 from jointdr.completion import Pairs
+from jointdr.engines.local import slices
 from jointdr.ranking import Block
 from jointdr.weights import Mixture
 
@@ -40,6 +41,13 @@ CONSTANT = 0.2
 
 LANDMARKS = 2000
 """Entities whose kernels are features, at most; of more entities a random choice is taken (Nyström's method)."""
+
+MOST_FEATURES = 200_000_000
+"""Of all entities together: more than 100 000 have fewer landmarks (a million 200), so that memory has a bound."""
+
+
+AT_ONCE = 10_000
+"""Entities whose similarities to the landmarks are computed at a time."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +90,13 @@ class Coordinates:
         if kernel.count <= LANDMARKS:
             values, Q = _eigen(kernel.similarities_at(None, everything) + CONSTANT)
             return Coordinates(kernel, Q / np.sqrt(values), Q * np.sqrt(values), values, CONSTANT)
-        at = np.sort(rng.choice(kernel.count, LANDMARKS, replace=False))
-        landmarks = kernel.chosen(at)
-        values, Q = _eigen(landmarks.similarities_at(None, slice(0, LANDMARKS)) + CONSTANT)
+        count = max(1, min(LANDMARKS, MOST_FEATURES // kernel.count))
+        landmarks = kernel.chosen(np.sort(rng.choice(kernel.count, count, replace=False)))
+        values, Q = _eigen(landmarks.similarities_at(None, slice(0, count)) + CONSTANT)
         points = tuple(part.points for part in kernel.kernels)
-        X = (landmarks.similarities_at(points, everything) + CONSTANT) @ (Q / np.sqrt(values))
+        X = np.empty((kernel.count, len(values)))
+        for at in slices(kernel.count, AT_ONCE):
+            X[at] = (landmarks.similarities_at(points, at) + CONSTANT) @ (Q / np.sqrt(values))
         rotation, diagonal = _diagonal(X)
         return Coordinates(landmarks, Q / np.sqrt(values) @ rotation, X @ rotation, diagonal, CONSTANT)
 

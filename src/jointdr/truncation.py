@@ -25,6 +25,10 @@ LARGE = 0.05
 """A mean share of the weight that is worth a warning when it is left out."""
 
 
+MUCH = 0.25
+"""A change of scores, in units of their standard deviation, that is worth one, too."""
+
+
 class TruncationWarning(UserWarning):
     """The nearest entities have too little of the weight of all."""
 
@@ -85,17 +89,18 @@ class Truncation:
         return Truncation(**sides, **numbers)  # type: ignore[arg-type]
 
     def warn_if_large(self) -> None:
-        """A warning if the mean share that is left out is more than 5 % on either side."""
-        for name, side in (("rows", self.rows), ("columns", self.columns)):
-            if side is not None and side.left_out > LARGE:
-                warnings.warn(
-                    f"The {side.nearest} nearest {name} have only {1 - side.left_out:.0%} of the kernel weight of "
-                    f"all, and scores differ from exact ones by {self.changed:.2g} (root mean square; their standard "
-                    f"deviation is {self.spread:.2g}). Raise nearest, lower the bandwidth, or take it as a model of "
-                    "its own: see truncation_.",
-                    TruncationWarning,
-                    stacklevel=4,
-                )
+        """A warning if on average 5 % of the weight is left out, or scores change by a quarter of their spread."""
+        sides = {name: side for name, side in (("rows", self.rows), ("columns", self.columns)) if side is not None}
+        if max((side.left_out for side in sides.values()), default=0.0) <= LARGE and self.changed <= MUCH * self.spread:
+            return
+        shares = " and ".join(f"the {s.nearest} nearest {name} have {1 - s.left_out:.0%}" for name, s in sides.items())
+        warnings.warn(
+            f"Of the kernel weight of all entities, {shares}. Scores differ from exact ones by "
+            f"{self.changed:.2g} (root mean square), and their standard deviation is {self.spread:.2g}: raise nearest, "
+            "lower the bandwidth, or take it as a model of its own. See truncation_.",
+            TruncationWarning,
+            stacklevel=4,
+        )
 
 
 def measured(grid: GridRegression, max_bytes: float) -> Truncation | None:
