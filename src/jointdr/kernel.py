@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from jointdr.arrays import Array, is_sparse, to_numpy
 from jointdr.bandwidths import MULTIPLES, chosen, multiples
+from jointdr.columns import effective
 from jointdr.dyads import Dyads
 from jointdr.engines.local import slices
 from jointdr.response import checked_numbers
-from jointdr.smoothing import GridRegression, effective, rows_at_once
+from jointdr.smoothing import GridRegression
 from jointdr.views import Views, as_views, checked_weight
 from jointdr.weights import VANISHING, Kernel, spread, squared_distances
 
@@ -183,7 +184,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         Z = [None if T is None else self._centred(k, T) for k, T in enumerate(tables)]
         n_rows, n_columns = (size if z is None else len(z) for z, size in zip(Z, self.grid_.Y.shape, strict=True))
         scorer = self.grid_.scorer(Z[0], Z[1], self.max_bytes / 2, return_neighbors)
-        size = rows_at_once(self.grid_.Y, self.grid_.complete, n_columns, self.max_bytes / 2)
+        size = self.grid_.rows_at_once(n_columns, self.max_bytes / 2)
         blocks = [scorer(at) for at in slices(n_rows, size)]
         scores = np.vstack([block.scores for block in blocks])
         return (scores, np.vstack([block.notes["neighbors"] for block in blocks])) if return_neighbors else scores
