@@ -89,6 +89,9 @@ class AssociationModel(Recommender):
     nearest : "auto", None, int, or one of these for rows and one for columns
         How many of the nearest entities have weights in ``head="kernel"``; None for all of them. ``"auto"`` is None for
         up to 20 000 entities of a kind and otherwise 50. What is lost is measured and told: see ``truncation_``.
+    device : str, optional
+        A device of PyTorch, such as ``"cuda"``, on which ``head="kernel"`` computes scores, in double precision.
+        Fitting and tuning stay on the host. May be set on a fitted model.
     max_bytes : float, default 5e8
         Memory for blocks of kernels and scores. Results do not depend on it.
     random_state : int, RandomState or None
@@ -144,6 +147,7 @@ class AssociationModel(Recommender):
         borrow: float = 1.0,
         alpha: float = 0.1,
         nearest: Any = "auto",
+        device: str | None = None,
         max_bytes: float = 5e8,
         random_state: Any = None,
     ) -> None:
@@ -158,6 +162,7 @@ class AssociationModel(Recommender):
         self.borrow = borrow
         self.alpha = alpha
         self.nearest = nearest
+        self.device = device
         self.max_bytes = max_bytes
         self.random_state = random_state
 
@@ -309,7 +314,7 @@ class AssociationModel(Recommender):
 
     def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], Block]:
         Z = [None if X is None else side.describe(X) for side, X in zip(self._sides, (A, B), strict=True)]
-        return self._head.scorer(Z[0], Z[1], float(self.max_bytes) / 2, count)
+        return self._placed_head().scorer(Z[0], Z[1], float(self.max_bytes) / 2, count)
 
     def _ranker(self, A: Array | None) -> tuple[Callable[[slice], Block | SparseBlock], int]:
         if not isinstance(self._head, GridRegression) or not self._head.is_sparse:
@@ -317,6 +322,17 @@ class AssociationModel(Recommender):
         Z = None if A is None else self._sides[0].describe(A)
         size = self._head.rows_at_once(len(self.column_ids_), float(self.max_bytes) / 2, ranked=True)
         return self._head.ranker(Z), size
+
+    def _placed_head(self) -> Head:
+        """The head, whose scores are computed where ``device`` says; what it keeps there is kept for the next time."""
+        if self.device is None or not isinstance(self._head, GridRegression):
+            return self._head
+        held = getattr(self, "_on_device", None)
+        if held is None or held[0] is not self._head or held[1] != self.device:
+            from jointdr.smoothing_device import placed
+
+            held = self._on_device = (self._head, self.device, placed(self._head, self.device))
+        return held[2]
 
     def _rows_at_once(self, n_columns: int) -> int:
         return self._head.rows_at_once(n_columns, float(self.max_bytes) / 2)
