@@ -14,7 +14,7 @@ from jointdr.engines.folds import Block
 from jointdr.engines.stream import Lanes, Task, Told, stepped
 from jointdr.sources import Source
 
-BLOCK_BYTES = 256_000_000
+BLOCK_BYTES = 512_000_000
 """A block is about this large. Three of them are on the device at a time, with copies that folding makes of one."""
 
 PIECE_BYTES = 16_000_000
