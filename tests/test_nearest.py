@@ -95,7 +95,7 @@ class TestEveryModel:
                     same(found["neighbors"].to_numpy(), counts[i, j])
 
     def test_memory_does_not_matter(self, name, dyads, new):
-        one, other = (with_nearest(MODELS[name], 8, max_bytes=b).fit(dyads) for b in (5e8, 1))
+        one, other = (with_nearest(MODELS[name], 8, max_bytes=b).fit(dyads) for b in (5e8, 3e4))
         assert one.bandwidth_ == other.bandwidth_
         for X in combinations(new):
             same(one.predict(*X), other.predict(*X))
@@ -182,7 +182,7 @@ class TestWhatIsLost:
         """Each row predicted by a model without it, exactly and not: what is told is the largest difference."""
         model = AssociationModel(None, bandwidth=(0.9, 0.8), nearest=(7, 5))
         lost = model.fit(dyads).truncation_
-        changes = []
+        changes, counts = [], []
         for i in range(dyads.shape[0]):
             exact, near = (
                 model._head.__class__(dyads.Y, dyads.is_complete, ks) for ks in (exactly(model), model._head.kernels)
@@ -193,8 +193,13 @@ class TestWhatIsLost:
                 for grid in (exact, near)
             ]
             changes.append(pair[1] - pair[0])
+            counts.append(
+                near.smoothed(near.kernels[0].weights_of_known(at, others=True), columns_of(near), True, at)[1]
+            )
         assert lost.most_changed == pytest.approx(np.abs(changes).max(), rel=1e-9)
         assert lost.changed == pytest.approx(np.sqrt(np.mean(np.square(changes))), rel=1e-9)
+        assert lost.without == pytest.approx(np.mean(np.array(counts) == 0))
+        assert (lost.without > 0) == (not dyads.is_complete)
         if dyads.is_complete:  # for the complete grid, also by refitting without the row
             rest = dyads.rows(np.arange(1, dyads.shape[0]))
             kernels = [replaced(side, np.arange(1, 60)) for side in (exactly(model)[0], model._head.kernels[0])]

@@ -25,6 +25,9 @@ EXACT_UP_TO = 20_000
 TREE_UP_TO = 4
 """Coordinates in which a tree finds the nearest points faster than lists do, and misses none."""
 
+FEW = 2000
+"""Points for which a tree is as good in any number of coordinates, and takes less to call."""
+
 APPROXIMATE_FROM = 50_000
 """Points that are worth an approximate index."""
 
@@ -66,9 +69,9 @@ class Found(NamedTuple):
 class Index:
     """Finds the k nearest of the known points; distances themselves are always exact.
 
-    By a tree of scikit-learn in up to 4 coordinates; in more by comparing all points or, if there are 50 000 and faiss
-    is installed (``pip install "jointdr[ann]"``), by lists of points that are near each other, of which so many are
-    looked through that at least 95 % of the nearest points of a sample are found.
+    By a tree of scikit-learn in up to 4 coordinates, or among up to 2000 points; otherwise by comparing all points
+    or, if there are 50 000 and faiss is installed (``pip install "jointdr[ann]"``), by lists of points that are near each other,
+    of which so many are looked through that at least 95 % of the nearest points of a sample are found.
 
     Attributes
     ----------
@@ -98,7 +101,7 @@ class Index:
         """How points are found: ``"tree"``, ``"brute"`` or ``"lists"``."""
         if is_sparse(self.points):
             return "brute"
-        if self.points.shape[1] <= TREE_UP_TO:
+        if self.points.shape[1] <= TREE_UP_TO or self.count <= FEW:
             return "tree"
         return "lists" if self.count >= APPROXIMATE_FROM and importlib.util.find_spec("faiss") else "brute"
 

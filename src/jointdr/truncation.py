@@ -21,6 +21,9 @@ SAMPLE = 200
 FEWEST_COLUMNS, MOST_WEIGHTS = 20, 20_000_000
 """Of many columns, so many that they have no more exact weights than these, but no fewer."""
 
+HELD = 1e12
+"""Bytes, as the exact weights of these columns are always held."""
+
 LARGE = 0.05
 """A mean share of the weight that is worth a warning when it is left out."""
 
@@ -69,6 +72,8 @@ class Truncation:
         The largest and the root mean square difference of the scores of the sample from exact ones.
     spread : float
         The standard deviation of the exact ones.
+    without : float
+        The share of these scores that no known pair is near to: they are means of their columns.
     """
 
     rows: SideTruncation | None
@@ -76,6 +81,7 @@ class Truncation:
     most_changed: float
     changed: float
     spread: float
+    without: float
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, for files and for people; sides without a loss are left out."""
@@ -85,7 +91,7 @@ class Truncation:
     def from_dict(values: Mapping[str, Any]) -> Truncation:
         """The inverse of `as_dict`."""
         sides = {k: SideTruncation(**values[k]) if k in values else None for k in ("rows", "columns")}
-        numbers = {k: float(values[k]) for k in ("most_changed", "changed", "spread")}
+        numbers = {k: float(values[k]) for k in ("most_changed", "changed", "spread", "without")}
         return Truncation(**sides, **numbers)  # type: ignore[arg-type]
 
     def warn_if_large(self) -> None:
@@ -95,9 +101,9 @@ class Truncation:
             return
         shares = " and ".join(f"the {s.nearest} nearest {name} have {1 - s.left_out:.0%}" for name, s in sides.items())
         warnings.warn(
-            f"Of the kernel weight of all entities, {shares}. Scores differ from exact ones by "
-            f"{self.changed:.2g} (root mean square), and their standard deviation is {self.spread:.2g}: raise nearest, "
-            "lower the bandwidth, or take it as a model of its own. See truncation_.",
+            f"Of the kernel weight of all entities, {shares}. Scores differ from exact ones by {self.changed:.2g} "
+            f"(root mean square; their standard deviation is {self.spread:.2g}), and {self.without:.0%} have no known "
+            "pair near: raise nearest, lower the bandwidth, or take it as a model of its own. See truncation_.",
             TruncationWarning,
             stacklevel=4,
         )
@@ -116,14 +122,16 @@ def measured(grid: GridRegression, max_bytes: float) -> Truncation | None:
     rows = np.sort(rng.choice(m_A, min(SAMPLE, m_A), replace=False))
     columns = _sampled_columns(grid.Y, max(FEWEST_COLUMNS, min(SAMPLE, MOST_WEIGHTS // m_B)), rng)
     exact = replace(grid, kernels=(_all_counted(kernels[0]), _all_counted(kernels[1])))
-    scores = [_scores(one, rows, columns, max_bytes) for one in (exact, grid)]
-    change = np.abs(scores[1] - scores[0])
+    truth, _ = _scores(exact, rows, columns, max_bytes)
+    scores, neighbors = _scores(grid, rows, columns, max_bytes)
+    change = np.abs(scores - truth)
     return Truncation(
         _side(kernels[0], rows, True, max_bytes),
         _side(kernels[1], columns, False, max_bytes),
         float(change.max()),
         float(np.sqrt(np.mean(change**2))),
-        float(scores[0].std()),
+        float(truth.std()),
+        float(np.mean(neighbors == 0)),
     )
 
 
@@ -141,16 +149,17 @@ def _sampled_columns(Y: Array, size: int, rng: np.random.RandomState) -> Array:
     return np.sort(drawn[first])
 
 
-def _scores(grid: GridRegression, rows: Array, columns: Array, max_bytes: float) -> Array:
-    """The scores of these rows, as if each were new, with these columns."""
-    held = Columns(grid.kernels[1], None, max_bytes, only=columns)
+def _scores(grid: GridRegression, rows: Array, columns: Array, max_bytes: float) -> tuple[Array, Array]:
+    """The scores of these rows, as if each were new, with these columns; and how many known pairs are behind each."""
+    held = Columns(grid.kernels[1], None, HELD, only=columns)
     size = max(1, int(max_bytes / (32 * (grid.Y.shape[0] + 2 * grid.Y.shape[1]))))
     parts = []
     for part in slices(len(rows), size):
         at, kernel = rows[part], grid.kernels[0]
         assert isinstance(kernel, Mixture)
-        parts.append(grid.smoothed(kernel.weights_of_known(at, others=True), held, without=at)[0])
-    return np.vstack(parts)
+        parts.append(grid.smoothed(kernel.weights_of_known(at, others=True), held, count=True, without=at))
+    scores, neighbors = (np.vstack([part[k] for part in parts]) for k in (0, 1))  # type: ignore[misc]
+    return scores, neighbors
 
 
 def _side(mixture: Mixture, sample: Array, others: bool, max_bytes: float) -> SideTruncation | None:
