@@ -153,7 +153,7 @@ def associations(m: int, new: int, links: int, device: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=4_000_000)
-    parser.add_argument("--stream-rows", type=int, default=10_000_000, help="of float32; half of them of float64")
+    parser.add_argument("--stream-rows", type=int, default=8_000_000, help="of float32; half of them of float64")
     parser.add_argument("--features", type=int, default=1000)
     parser.add_argument("--entities", type=int, default=20_000)
     parser.add_argument("--parts", nargs="*", default=["agreement", "device", "stream", "kernel"], help="which")
