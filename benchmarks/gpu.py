@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy import sparse
 
-from jointdr import JDR
+from jointdr import JDR, AssociationModel, Dyads
 from jointdr.engines.device import BLOCK_BYTES
 from jointdr.io import on_device, scan_arrays
 from jointdr.metrics import subspace_error
@@ -42,9 +43,11 @@ def _wait(device: str) -> None:
         torch.cuda.synchronize(device)
 
 
-def views(m: int, n: int, dtype: torch.dtype, device: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def views(
+    m: int, n: int, dtype: torch.dtype, device: str, seed: int = 0
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Two views with means, and a response that is bilinear in five directions of each; made in blocks."""
-    generator = torch.Generator(device).manual_seed(0)
+    generator = torch.Generator(device).manual_seed(seed)
     A, B = (torch.empty((m, n), dtype=dtype, device=device) for _ in range(2))
     y = torch.empty(m, dtype=torch.float64, device=device)
     for start in range(0, m, 100_000):
@@ -88,7 +91,7 @@ def streamed(m: int, n: int, dtype: torch.dtype, device: str) -> None:
     y = np.empty(m)
     for start in range(0, m, 100_000):
         at = slice(start, min(start + 100_000, m))
-        a, b, z = views(at.stop - start, n, dtype, device)
+        a, b, z = views(at.stop - start, n, dtype, device, start)
         A[at], B[at], y[at] = a.cpu(), b.cpu(), z.cpu().numpy()
     nbytes = 2 * m * n * A.element_size()
     rows = BLOCK_BYTES // (2 * n * A.element_size())
@@ -123,23 +126,57 @@ def agreement(m: int, n: int, dtype: torch.dtype, device: str) -> None:
     print(f"{dtype!s:14} m = {m}, n = {n}: moments differ by {moments:.1e}, subspaces by {spans:.1e}", flush=True)
 
 
+def associations(m: int, new: int, links: int, device: str) -> None:
+    """Kernel regression between m rows and m columns: scores of new rows, and the best columns of each."""
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((m + new, RANK)), rng.standard_normal((m, RANK))
+    at = rng.integers(0, m, (2, links))
+    Y = sparse.csr_array((np.ones(links), (at[0], at[1])), shape=(m, m))
+    model = AssociationModel(None, bandwidth=(0.2, 0.2), nearest=None).fit(Dyads(Y, A[:m], B))
+    took, scores = {}, {}
+    for place in (None, device):
+        model.set_params(device=place)
+        scores[place] = model.predict(A[m : m + 100])
+        took[place] = [
+            seconds(lambda: model.predict(A[m:]), device, 1),
+            seconds(lambda: model.recommend(A[m:], k=20), device, 1),
+        ]
+    differ = float(np.abs(scores[None] - scores[device]).max() / np.abs(scores[None]).max())
+    ratios = [host / there for host, there in zip(took[None], took[device], strict=True)]
+    print(
+        f"{m} x {m}, {links} links, {new} new rows: predict {took[device][0]:.2f} s, {ratios[0]:.1f} times as fast as "
+        f"the host; recommend {took[device][1]:.2f} s, {ratios[1]:.1f} times; scores differ by {differ:.1e}",
+        flush=True,
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=4_000_000)
     parser.add_argument("--stream-rows", type=int, default=8_000_000, help="of float32; half of them of float64")
     parser.add_argument("--features", type=int, default=1000)
+    parser.add_argument("--entities", type=int, default=20_000)
+    parser.add_argument("--parts", nargs="*", default=["agreement", "device", "stream", "kernel"], help="which")
     parser.add_argument("--device", default="cuda")
     given = parser.parse_args()
     name = torch.cuda.get_device_name(given.device) if given.device.startswith("cuda") else "processor"
-    print(f"{name}, torch {torch.__version__}\n\nThe same as NumPy, in double precision:")
-    for dtype in (torch.float32, torch.float64):
-        agreement(min(given.rows, 100_000), min(given.features, 300), dtype, given.device)
-    print("\nArrays on the device:")
-    for dtype in (torch.float32, torch.float64):
-        on_the_device(given.rows, given.features, dtype, given.device)
-    print("\nStreamed from pinned memory of the host:")
-    for dtype, share in ((torch.float32, 1), (torch.float64, 2)):
-        streamed(given.stream_rows // share, given.features, dtype, given.device)
+    print(f"{name}, torch {torch.__version__}")
+    single, double = torch.float32, torch.float64
+    if "agreement" in given.parts:
+        print("\nThe same as NumPy, in double precision:")
+        for dtype in (single, double):
+            agreement(min(given.rows, 100_000), min(given.features, 300), dtype, given.device)
+    if "device" in given.parts:
+        print("\nArrays on the device:")
+        for dtype in (single, double):
+            on_the_device(given.rows, given.features, dtype, given.device)
+    if "stream" in given.parts:
+        print("\nStreamed from pinned memory of the host:")
+        for dtype, share in ((single, 1), (double, 2)):
+            streamed(given.stream_rows // share, given.features, dtype, given.device)
+    if "kernel" in given.parts:
+        print("\nKernel regression, against all cores of the host:")
+        associations(given.entities, 1000, 100 * given.entities, given.device)
 
 
 if __name__ == "__main__":

@@ -16,19 +16,22 @@ from jointdr import persist
 from jointdr.arrays import Array
 from jointdr.bandwidths import chosen
 from jointdr.base import ViewsTransformer, exponent_of
+from jointdr.columns import dense
 from jointdr.dyads import Dyads
 from jointdr.estimators import JDR
 from jointdr.explanation import Explanation, explained
 from jointdr.family import OLS, PCA
 from jointdr.hessian import IHT, PHD
-from jointdr.ranking import Block
+from jointdr.nearest import nearest_of
+from jointdr.ranking import Block, SparseBlock
 from jointdr.recommender import Recommender
 from jointdr.ridge import REDUCTION, Coordinates, GridRidge
 from jointdr.sides import Describer, Side, described_sides, restored_sides
 from jointdr.slicing import SAVE, SIR, SOLS
-from jointdr.smoothing import GridRegression, rows_at_once
+from jointdr.smoothing import GridRegression
 from jointdr.splits import By
 from jointdr.tables import Entities
+from jointdr.truncation import Truncation, measured
 from jointdr.weights import Mixture
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ HEADS = ("kernel", "bilinear", "kernel_ridge")
 KERNELS = ("gaussian", "cosine")
 FAMILY = {method.__name__: method for method in (IHT, JDR, OLS, PCA, PHD, SAVE, SIR, SOLS)}
 """The embeddings that a saved model may hold."""
-READ_BY_HEADS = ("head", "kernel", "scale", "adaptive", "mix", "borrow", "alpha")
+READ_BY_HEADS = ("head", "kernel", "scale", "adaptive", "mix", "borrow", "alpha", "nearest")
 """Parameters that a file needs as they were when the model was fitted."""
 Pair = tuple[float, float]
 """One number for rows, one for columns."""
@@ -83,6 +86,12 @@ class AssociationModel(Recommender):
         itself. 1 is the paper's kernel regression.
     alpha : float, default 0.1
         The penalty of the ridge heads, in units of the mean curvature of the squared errors.
+    nearest : "auto", None, int, or one of these for rows and one for columns
+        How many of the nearest entities have weights in ``head="kernel"``; None for all of them. ``"auto"`` is None for
+        up to 20 000 entities of a kind and otherwise 50. What is lost is measured and told: see ``truncation_``.
+    device : str, optional
+        A device of PyTorch, such as ``"cuda"``, on which ``head="kernel"`` computes scores, in double precision.
+        Fitting and tuning stay on the host. May be set on a fitted model.
     max_bytes : float, default 5e8
         Memory for blocks of kernels and scores. Results do not depend on it.
     random_state : int, RandomState or None
@@ -93,6 +102,8 @@ class AssociationModel(Recommender):
     embedding_ : the fitted embedding, or None
     bandwidth_ : pair of floats
     raw_bandwidth_ : pair of floats, or None
+    truncation_ : Truncation or None
+        What is lost by ``nearest``, on a sample of the entities; None where all of them count.
     row_ids_, column_ids_ : arrays of str
         The entities that were fitted.
     view_names_ : tuple of str
@@ -101,7 +112,9 @@ class AssociationModel(Recommender):
     Notes
     -----
     A pair costs m_D + m_G evaluations of kernels on a complete grid. `predict` takes O(rows · (|Y| + m_G · columns)),
-    where |Y| is the number of stored scores.
+    where |Y| is the number of stored scores. With ``nearest`` a row has k_D weights and a column k_G, both found by an
+    index (`jointdr.nearest.Index`); `recommend` then takes O(k_D k_G |Y|/m_D) for a row, however many columns there
+    are, and the weights between the columns 12 k_G m_G bytes.
 
     Examples
     --------
@@ -133,6 +146,8 @@ class AssociationModel(Recommender):
         raw_bandwidth: Any = None,
         borrow: float = 1.0,
         alpha: float = 0.1,
+        nearest: Any = "auto",
+        device: str | None = None,
         max_bytes: float = 5e8,
         random_state: Any = None,
     ) -> None:
@@ -146,6 +161,8 @@ class AssociationModel(Recommender):
         self.raw_bandwidth = raw_bandwidth
         self.borrow = borrow
         self.alpha = alpha
+        self.nearest = nearest
+        self.device = device
         self.max_bytes = max_bytes
         self.random_state = random_state
 
@@ -174,13 +191,21 @@ class AssociationModel(Recommender):
         bandwidths = self._bandwidths(dyads, sides)
         head = self._head_of(dyads.Y, dyads.is_complete, sides, bandwidths)
         self._remember(dyads)
-        self._set(embedding, sides, bandwidths, head)
+        truncation = measured(head, float(self.max_bytes) / 2) if isinstance(head, GridRegression) else None
+        self._set(embedding, sides, bandwidths, head, truncation)
+        if truncation is not None:
+            truncation.warn_if_large()
         return self
 
     def _set(
-        self, embedding: ViewsTransformer | None, sides: tuple[Side, Side], bandwidths: list[Pair | None], head: Head
+        self,
+        embedding: ViewsTransformer | None,
+        sides: tuple[Side, Side],
+        bandwidths: list[Pair | None],
+        head: Head,
+        truncation: Truncation | None,
     ) -> None:
-        self.embedding_, self._sides, self._head = embedding, sides, head
+        self.embedding_, self._sides, self._head, self.truncation_ = embedding, sides, head, truncation
         self._fitted = {name: getattr(self, name) for name in READ_BY_HEADS}
         self.bandwidth_, self.raw_bandwidth_ = bandwidths[0] or (1.0, 1.0), bandwidths[1]
 
@@ -212,6 +237,8 @@ class AssociationModel(Recommender):
             raise ValueError(f"adaptive={k!r} must be the number of a neighbour, an integer >= 1, or None.")
         if k is not None and (self.kernel == "cosine" or self.head == "kernel_ridge"):
             raise ValueError("adaptive is for kernel='gaussian' and head='kernel': leave it out, or change these.")
+        if self.head != "kernel" and self.nearest is not None and self.nearest != "auto":
+            raise ValueError(f"nearest={self.nearest!r} is for head='kernel': leave it out, or change the head.")
         if self.embedding is None and not of_file and max(self._mixes()) > 0:
             raise ValueError("mix adds the features as they are, which embedding=None has already: leave it out.")
 
@@ -227,8 +254,9 @@ class AssociationModel(Recommender):
         adaptive = None if self.adaptive is None else int(self.adaptive)
         cosine = self.kernel == "cosine" and self.head != "bilinear"
         exponent, with_raw = self._exponent(embedding), max(self._mixes()) > 0
+        near = nearest_of(self.nearest, dyads.shape, adaptive) if self.head == "kernel" else (None, None)
         a, b = (
-            Side.of(Describer(embedding, k, exponent, with_raw, cosine), X, adaptive)
+            Side.of(Describer(embedding, k, exponent, with_raw, cosine), X, adaptive, near[k])
             for k, X in enumerate((dyads.A, dyads.B))
         )
         return a, b
@@ -286,10 +314,28 @@ class AssociationModel(Recommender):
 
     def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], Block]:
         Z = [None if X is None else side.describe(X) for side, X in zip(self._sides, (A, B), strict=True)]
-        return self._head.scorer(Z[0], Z[1], float(self.max_bytes) / 2, count)
+        return self._placed_head().scorer(Z[0], Z[1], float(self.max_bytes) / 2, count)
+
+    def _ranker(self, A: Array | None) -> tuple[Callable[[slice], Block | SparseBlock], int]:
+        if not isinstance(self._head, GridRegression) or not self._head.is_sparse:
+            return super()._ranker(A)
+        Z = None if A is None else self._sides[0].describe(A)
+        size = self._head.rows_at_once(len(self.column_ids_), float(self.max_bytes) / 2, ranked=True)
+        return self._head.ranker(Z), size
+
+    def _placed_head(self) -> Head:
+        """The head, whose scores are computed where ``device`` says; what it keeps there is kept for the next time."""
+        if self.device is None or not isinstance(self._head, GridRegression):
+            return self._head
+        held = getattr(self, "_on_device", None)
+        if held is None or held[0] is not self._head or held[1] != self.device:
+            from jointdr.smoothing_device import placed
+
+            held = self._on_device = (self._head, self.device, placed(self._head, self.device))
+        return held[2]
 
     def _rows_at_once(self, n_columns: int) -> int:
-        return rows_at_once(self._head.Y, self._head.complete, n_columns, float(self.max_bytes) / 2)
+        return self._head.rows_at_once(n_columns, float(self.max_bytes) / 2)
 
     # ---------------------------------------------------------------- tuning
 
@@ -419,7 +465,8 @@ class AssociationModel(Recommender):
         at = [slice(value, value + 1) if isinstance(value, int) else slice(0, 1) for value in (row, column)]
         Z = [None if isinstance(value, int) else value for value in (row, column)]
         if isinstance(head, GridRegression):
-            return head.pair_weights(*(K.weights_at(z, i)[0] for K, z, i in zip(head.kernels, Z, at, strict=True)))
+            weights = (dense(K.weights_at(z, i))[0] for K, z, i in zip(head.kernels, Z, at, strict=True))
+            return head.pair_weights(*weights)
         phi, psi = (coordinates(z, i)[0] for coordinates, z, i in zip(head.coordinates, Z, at, strict=True))
         return head.pair_weights(phi, psi)
 
@@ -434,6 +481,8 @@ class AssociationModel(Recommender):
         header["params"] = {name: persist.to_json(value) for name, value in params.items()}
         header["bandwidths"] = [self.bandwidth_, self.raw_bandwidth_]
         header["complete"] = self._head.complete
+        if self.truncation_ is not None:
+            header["truncation"] = self.truncation_.as_dict()
         arrays |= persist.packed("scores", self._head.Y)
         header["sides"], tables = described_sides(self._sides)
         arrays |= tables
@@ -463,7 +512,8 @@ class AssociationModel(Recommender):
         sides = restored_sides(embedding, header["sides"], arrays)
         bandwidths = [None if h is None else (h[0], h[1]) for h in header["bandwidths"]]
         Y, complete = persist.unpacked("scores", arrays), bool(header["complete"])
-        model._set(embedding, sides, bandwidths, model._head_of(Y, complete, sides, bandwidths))
+        truncation = Truncation.from_dict(header["truncation"]) if "truncation" in header else None
+        model._set(embedding, sides, bandwidths, model._head_of(Y, complete, sides, bandwidths), truncation)
         return model
 
     def __sklearn_is_fitted__(self) -> bool:

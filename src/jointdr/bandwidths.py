@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from jointdr.arrays import Array, is_sparse
+from jointdr.columns import Columns, dense
 from jointdr.engines.local import slices
+from jointdr.nearest import Found
 from jointdr.ranking import rounded
-from jointdr.smoothing import Columns, GridRegression, dense
-from jointdr.weights import VANISHING, AnyKernel, Kernel, Mixture, spread
+from jointdr.smoothing import GridRegression
+from jointdr.weights import AnyKernel, Kernel, Mixture, spread
 
 MULTIPLES = np.geomspace(0.03, 1.0, 16)
 """Bandwidths that are tried, as multiples of the root mean square distance; three times as many if adaptive."""
@@ -22,6 +24,9 @@ POWERS = np.array([1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64])
 
 ROWS = 400
 """Row entities that are left out, at most."""
+
+FEWEST_ROWS, MOST_SCORES = 100, 40_000_000
+"""Of many columns, so many rows that their scores are not more than these, but no fewer."""
 
 Criterion = Literal["recall", "squared error"]
 
@@ -50,28 +55,22 @@ class LeftOut:
     k: int
     max_bytes: float
 
-    def blocks(self) -> Iterator[tuple[Array, Array, Array]]:
+    def blocks(self) -> Iterator[tuple[Array, Found, Array]]:
         """Some of the rows, their squared distances to all others (infinite to themselves), and their scores."""
-        points = self.rows.points
-        m_A, m_B = self.grid.Y.shape
-        for part in slices(len(self.at), max(1, int(self.max_bytes / (32 * (m_A + 2 * m_B))))):
+        m_B = self.grid.Y.shape[1]
+        for part in slices(len(self.at), max(1, int(self.max_bytes / (32 * (self.rows.width + 2 * m_B))))):
             at = self.at[part]
-            D = self.rows.distances(points[at])
-            D[np.arange(len(at)), at] = np.inf
-            yield at, D, self.grid.Y[at]
+            yield at, self.rows.found(at, others=True), self.grid.Y[at]
 
     def gains(self, bandwidths: Sequence[float], columns: AnyKernel) -> Array:
         """How well each row bandwidth predicts, with this column kernel: higher is better, (len(bandwidths),)."""
         total, count = np.zeros(len(bandwidths)), 0.0
         held = Columns(columns, None, self.max_bytes / 2)
-        for at, D, Y in self.blocks():
+        for at, found, Y in self.blocks():
             truth = dense(Y)
             observed = np.ones(truth.shape, dtype=bool) if self.grid.complete else _pattern(Y)
             for i, h in enumerate(bandwidths):
-                K = self.rows.at(h).of_distances(D.copy())
-                lonely = K.sum(axis=1) <= VANISHING
-                if self.grid.complete and lonely.any():  # what is left out must not come back as a part of the mean
-                    K[lonely] = np.isfinite(D[lonely])
+                K = self.rows.at(h).weights_of(found._replace(D=found.D.copy()))
                 scores, _ = self.grid.smoothed(K, held, without=at)
                 gain, number = _GAINS[self.criterion](scores, truth, observed, self.k)
                 total[i] += gain
@@ -112,9 +111,10 @@ def chosen(
         raise ValueError(f"bandwidth='auto' leaves out rows in turn, but there are only {m_A}: give numbers.")
     recall = is_zero_filled(Y, complete)
     at = worth_leaving_out(Y, complete, recall)
-    if len(at) > ROWS:
-        at = np.sort(rng.choice(at, ROWS, replace=False))
-    a, b = kernels
+    most = ROWS if not kernels[1].is_truncated else max(FEWEST_ROWS, min(ROWS, MOST_SCORES // m_B))
+    if len(at) > most:
+        at = np.sort(rng.choice(at, most, replace=False))
+    a, b = (replace(kernel, memo={}) if kernel.is_truncated else kernel for kernel in kernels)
     grid = GridRegression(Y, complete, kernels)
     left_out = LeftOut(grid, a, at, "recall" if recall else "squared error", top_of(m_B), max_bytes)
     rows, columns = multiples(a), [0.0, *multiples(b)[::2]]

@@ -11,9 +11,9 @@ from scipy import sparse
 
 from jointdr.arrays import Array
 from jointdr.bandwidths import expected_recall, is_zero_filled
+from jointdr.columns import dense
 from jointdr.dyads import Dyads
 from jointdr.metrics import average_precision, concordance_index, ndcg_at_k, rmse
-from jointdr.smoothing import dense
 from jointdr.splits import Split
 
 

@@ -13,10 +13,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from jointdr.arrays import Array, is_sparse, to_numpy
 from jointdr.bandwidths import MULTIPLES, chosen, multiples
+from jointdr.columns import effective
 from jointdr.dyads import Dyads
 from jointdr.engines.local import slices
 from jointdr.response import checked_numbers
-from jointdr.smoothing import GridRegression, effective, rows_at_once
+from jointdr.smoothing import GridRegression
+from jointdr.smoothing_device import placed
 from jointdr.views import Views, as_views, checked_weight
 from jointdr.weights import VANISHING, Kernel, spread, squared_distances
 
@@ -49,6 +51,8 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         Bandwidths are then multiples of the distance to the neighbour of this number, and so wide where rows are rare.
     max_bytes : int
         Memory for blocks of the kernel matrix; results do not depend on it.
+    device : str, optional
+        A device of PyTorch, such as ``"cuda"``, on which scores of a `Dyads` are computed, in double precision.
     random_state : int, RandomState or None
         Which rows ``"auto"`` leaves out, if there are more than it takes.
 
@@ -80,11 +84,13 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         *,
         adaptive: int | None = None,
         max_bytes: int = 64_000_000,
+        device: str | None = None,
         random_state: Any = None,
     ) -> None:
         self.bandwidth = bandwidth
         self.adaptive = adaptive
         self.max_bytes = max_bytes
+        self.device = device
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelRegression:
@@ -105,6 +111,8 @@ class KernelRegression(RegressorMixin, BaseEstimator):
             if y is not None or sample_weight is not None:
                 raise TypeError("KernelRegression takes the response from a Dyads: leave y and sample_weight out.")
             return self._fit_grid(X)
+        if self.device is not None:
+            raise ValueError(f"device={self.device!r} is for a Dyads: rows of views are predicted on the host.")
         self.__dict__.pop("grid_", None)
         views = self._views(X, reset=True)
         y = checked_numbers(y, len(views[0]), "KernelRegression")
@@ -182,8 +190,8 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         tables = (X.A, X.B) if isinstance(X, Dyads) else tuple(X)
         Z = [None if T is None else self._centred(k, T) for k, T in enumerate(tables)]
         n_rows, n_columns = (size if z is None else len(z) for z, size in zip(Z, self.grid_.Y.shape, strict=True))
-        scorer = self.grid_.scorer(Z[0], Z[1], self.max_bytes / 2, return_neighbors)
-        size = rows_at_once(self.grid_.Y, self.grid_.complete, n_columns, self.max_bytes / 2)
+        scorer = placed(self.grid_, self.device).scorer(Z[0], Z[1], self.max_bytes / 2, return_neighbors)
+        size = self.grid_.rows_at_once(n_columns, self.max_bytes / 2)
         blocks = [scorer(at) for at in slices(n_rows, size)]
         scores = np.vstack([block.scores for block in blocks])
         return (scores, np.vstack([block.notes["neighbors"] for block in blocks])) if return_neighbors else scores

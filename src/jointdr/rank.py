@@ -137,7 +137,8 @@ def useful_moments(held_out: Sequence[Fold], options: Options) -> frozenset[str]
     outside of it. Where that fails (skewed features, strong main effects), they draw directions away from those that
     explain the cross moments of rows they have not seen. Every set is judged by how much less it explains than the
     cross moments alone; the largest set that is not significantly worse is taken, and of equally large ones the best.
-    Where cross moments hold no signal at all (even links), nothing is significantly worse, and all moments are used.
+    Where cross moments hold no signal that held-out rows confirm (even links), they are no judge, and all moments are
+    used.
     With three and more views the cross moments are those of pairs, the tensor, or both, whichever explain most.
     """
     cores = [frozenset[str]()] if len(options.ranks) == 2 else _cores(options.extra)
@@ -148,16 +149,23 @@ def useful_moments(held_out: Sequence[Fold], options: Options) -> frozenset[str]
 
     base = max(cores, key=lambda core: explained(core).mean())
     limit = float(stdtrit(len(held_out) - 1, 1 - CHANCE))
+    if explained(base).mean() <= limit * _error(explained(base)):
+        return base | {"within", "means"}
     for size in (2, 1):
         allowed: dict[frozenset[str], float] = {}
         for added in [frozenset(names) for names in combinations(("within", "means"), size)]:
             # Averaged over the cores: the best of them owes some of its lead to chance, which additions would pay for.
             difference = np.mean([explained(core | added) - explained(core) for core in cores], axis=0)
-            if difference.mean() > -limit * difference.std(ddof=1) / np.sqrt(len(difference)):
+            if difference.mean() > -limit * _error(difference):
                 allowed[added] = float(difference.mean())
         if allowed:
             return base | max(allowed.items(), key=lambda item: item[1])[0]
     return base
+
+
+def _error(values: Array) -> float:
+    """The standard error of the mean of some values."""
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
 def _cores(extra: frozenset[str]) -> list[frozenset[str]]:

@@ -11,7 +11,7 @@ import numpy as np
 from jointdr.arrays import Array
 from jointdr.engines.folds import Block
 from jointdr.engines.stream import Stream
-from jointdr.response import checked, classes, warn_if_heavy
+from jointdr.response import Transform, checked, classes, warn_if_heavy
 from jointdr.sources import Source
 
 READ_ONCE = "a source that can be read once"
@@ -46,6 +46,7 @@ def stream_of(model: Any, source: Source, reset: bool) -> Stream:
     y in memory for ranks, clipping and slices whose edges are not given.
     """
     if not model.uses_response:
+        model.response_ = Transform("identity", np.empty(0))
         return Stream(source).with_responses(no_response)
     if not source.has_response:
         raise ValueError(

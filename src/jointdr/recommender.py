@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from jointdr.arrays import Array, is_sparse
 from jointdr.dyads import Dyads
 from jointdr.engines.local import slices
-from jointdr.ranking import Block, top_pairs
+from jointdr.ranking import Block, SparseBlock, top_pairs
 from jointdr.tables import Entities, entities
 
 
@@ -94,8 +94,12 @@ class Recommender(BaseEstimator):
             known = self._known if new is None else self._known_of(ids)
         if ids is None:
             ids = np.arange(new.X.shape[0]).astype(str)
-        scorer = self._scorer(None if new is None else new.X, None, count=True)
-        return top_pairs(scorer, ids, self.column_ids_, int(k), known, self._rows_at_once(len(self.column_ids_)))
+        scorer, size = self._ranker(None if new is None else new.X)
+        return top_pairs(scorer, ids, self.column_ids_, int(k), known, size)
+
+    def _ranker(self, A: Array | None) -> tuple[Callable[[slice], Block | SparseBlock], int]:
+        """A function from some rows to what their best columns are found in, and for how many rows at a time."""
+        return self._scorer(A, None, count=True), self._rows_at_once(len(self.column_ids_))
 
     def report(
         self,

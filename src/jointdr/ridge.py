@@ -20,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from jointdr.arrays import Array, dense_product, is_sparse
 from jointdr.completion import Pairs
+from jointdr.engines.local import slices
 from jointdr.ranking import Block
 from jointdr.weights import Mixture
 
@@ -40,6 +41,13 @@ CONSTANT = 0.2
 
 LANDMARKS = 2000
 """Entities whose kernels are features, at most; of more entities a random choice is taken (Nyström's method)."""
+
+MOST_FEATURES = 200_000_000
+"""Of all entities together: more than 100 000 have fewer landmarks (a million 200), so that memory has a bound."""
+
+
+AT_ONCE = 10_000
+"""Entities whose similarities to the landmarks are computed at a time."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +90,13 @@ class Coordinates:
         if kernel.count <= LANDMARKS:
             values, Q = _eigen(kernel.similarities_at(None, everything) + CONSTANT)
             return Coordinates(kernel, Q / np.sqrt(values), Q * np.sqrt(values), values, CONSTANT)
-        at = np.sort(rng.choice(kernel.count, LANDMARKS, replace=False))
-        landmarks = kernel.chosen(at)
-        values, Q = _eigen(landmarks.similarities_at(None, slice(0, LANDMARKS)) + CONSTANT)
+        count = max(1, min(LANDMARKS, MOST_FEATURES // kernel.count))
+        landmarks = kernel.chosen(np.sort(rng.choice(kernel.count, count, replace=False)))
+        values, Q = _eigen(landmarks.similarities_at(None, slice(0, count)) + CONSTANT)
         points = tuple(part.points for part in kernel.kernels)
-        X = (landmarks.similarities_at(points, everything) + CONSTANT) @ (Q / np.sqrt(values))
+        X = np.empty((kernel.count, len(values)))
+        for at in slices(kernel.count, AT_ONCE):
+            X[at] = (landmarks.similarities_at(points, at) + CONSTANT) @ (Q / np.sqrt(values))
         rotation, diagonal = _diagonal(X)
         return Coordinates(landmarks, Q / np.sqrt(values) @ rotation, X @ rotation, diagonal, CONSTANT)
 
@@ -169,6 +179,10 @@ class GridRidge:
         a, b = self.coordinates
         others = self.core @ b(Z_b, slice(0, self.Y.shape[1] if Z_b is None else Z_b[0].shape[0])).T
         return lambda at: Block(a(Z_a, at) @ others + self.mean)
+
+    def rows_at_once(self, n_columns: int, max_bytes: float) -> int:
+        """For how many rows scores with so many columns are computed at a time."""
+        return max(1, int(max_bytes / (8 * (2 * n_columns + 3 * len(self.core) + 2 * LANDMARKS))))
 
     def pair_weights(self, phi: Array, psi: Array) -> Array:
         """What each known score is multiplied by in the prediction of one pair: (m_A, m_B), or CSR if not complete.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from jointdr.arrays import Array, is_sparse
 from jointdr.base import ViewsTransformer
+from jointdr.nearest import Found, Index
 from jointdr.persist import packed, unpacked
 from jointdr.weights import Kernel, Mixture, spread, unit_rows
 
@@ -81,6 +83,8 @@ class Side:
         The known entities in every description.
     adaptive : int or None
         As in `Kernel`.
+    neighbors : int or None
+        How many of the nearest entities have weights; None for all.
     memos : tuple of dicts, or None
         Where distances are kept for other bandwidths.
     """
@@ -88,18 +92,32 @@ class Side:
     describe: Describer
     points: Tables
     adaptive: int | None = None
-    memos: tuple[dict[Any, Array], ...] | None = field(default=None, compare=False, repr=False)
+    neighbors: int | None = None
+    memos: tuple[dict[Any, Found], ...] | None = field(default=None, compare=False, repr=False)
 
     @staticmethod
-    def of(describe: Describer, X: Array, adaptive: int | None = None) -> Side:
+    def of(describe: Describer, X: Array, adaptive: int | None = None, neighbors: int | None = None) -> Side:
         """The side of these known entities."""
         describe = describe.fitted(X)
-        return Side(describe, describe(X), adaptive)
+        return Side(describe, describe(X), adaptive, neighbors)
+
+    @cached_property
+    def indexes(self) -> tuple[Index | None, ...]:
+        """What finds the nearest entities in every description."""
+        if self.neighbors is None:
+            return (None,) * len(self.points)
+        return tuple(Index(points, self.neighbors, self.describe.cosine) for points in self.points)
 
     @property
     def count(self) -> int:
         """The number of known entities."""
         return int(self.points[0].shape[0])
+
+    @property
+    def distance_bytes(self) -> int:
+        """The memory of the distances between all entities, or to their neighbours."""
+        each = 8 * self.count if self.neighbors is None else 12 * self.neighbors
+        return each * self.count * len(self.points)
 
     def remembering(self) -> Side:
         """The same, with distances kept."""
@@ -108,7 +126,8 @@ class Side:
     def kernel(self, description: int = 0, bandwidth: float = 1.0) -> Kernel:
         """The kernel of one description."""
         memo = None if self.memos is None else self.memos[description]
-        return Kernel(self.points[description], bandwidth, self.adaptive, self.describe.cosine, memo)
+        options = (self.adaptive, self.describe.cosine, memo, self.indexes[description])
+        return Kernel(self.points[description], bandwidth, *options)
 
     def mixture(self, bandwidth: float, raw_bandwidth: float | None, mix: float, own: float) -> Mixture:
         """The weights of all descriptions together.
@@ -135,7 +154,8 @@ def described_sides(sides: tuple[Side, Side]) -> tuple[list[dict[str, Any]], dic
     for k, side in enumerate(sides):
         describe = side.describe
         named = {name: getattr(describe, name) for name in ("exponent", "with_raw", "cosine")}
-        headers.append({**named, "adaptive": side.adaptive, "units": list(describe.units)})
+        numbers = {"adaptive": side.adaptive, "neighbors": side.neighbors}
+        headers.append({**named, **numbers, "units": list(describe.units)})
         for t, (points, center) in enumerate(zip(side.points, describe.centers, strict=True)):
             arrays |= packed(f"points.{k}.{t}", points)
             if center is not None:
@@ -154,5 +174,5 @@ def restored_sides(
         options = (float(header["exponent"]), bool(header["with_raw"]), bool(header["cosine"]))
         points = tuple(unpacked(f"points.{k}.{t}", arrays) for t in count)
         describe = Describer(embedding, k, *options, centers, tuple(header["units"]))
-        sides.append(Side(describe, points, header["adaptive"]))
+        sides.append(Side(describe, points, header["adaptive"], header.get("neighbors")))
     return sides[0], sides[1]

@@ -4,12 +4,13 @@
 
 over the observed pairs (p, q). If all are, numerator and denominator factorize: with the rows of both kernel matrices
 scaled to sum 1 it is K_D Y K_Gᵀ, and a new pair costs m_D + m_G evaluations of kernels. Otherwise the numerator is
-K_D Y K_Gᵀ and the denominator K_D W K_Gᵀ, with the sparse scores Y and the sparse pattern W.
+K_D Y K_Gᵀ and the denominator K_D W K_Gᵀ, with the sparse scores Y and the sparse pattern W. Kernels that are cut to
+the nearest entities are sparse, and so are these products.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,9 +19,13 @@ import numpy as np
 from scipy import sparse
 
 from jointdr.arrays import Array, is_sparse
-from jointdr.engines.local import slices
-from jointdr.ranking import Block
-from jointdr.weights import VANISHING, AnyKernel
+from jointdr.columns import Columns, dense, effective, scaled, squares, totals
+from jointdr.pairs import values_at
+from jointdr.ranking import Block, SparseBlock
+from jointdr.weights import VANISHING, AnyKernel, rescaled
+
+GRAPH_BYTES = 1e8
+"""Memory for the search of neighbours of columns, some at a time; the graph itself takes what it takes."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +72,65 @@ class GridRegression:
         -----
         O(rows · |Y| + rows · m_B · columns) for |Y| stored scores; only the first where the second bandwidth is 0.
         """
-        columns = Columns(self.kernels[1], Z_b, max_bytes)
+        columns = self._columns(Z_b, max_bytes)
 
         def block(at: slice) -> Block:
             scores, neighbors = self.smoothed(self.kernels[0].weights_at(Z_a, at), columns, count)
             return Block(scores, {} if neighbors is None else {"neighbors": neighbors})
 
         return block
+
+    def _columns(self, Z_b: Any, max_bytes: float) -> Columns:
+        if Z_b is not None or not self.kernels[1].is_truncated:
+            return Columns(self.kernels[1], Z_b, max_bytes)
+        return self._graph_columns
+
+    @cached_property
+    def _graph_columns(self) -> Columns:
+        """The known columns with the graph of their neighbours, which is searched for once."""
+        return Columns(self.kernels[1], None, GRAPH_BYTES)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether a row has other scores than a row without neighbours for few columns only, as `ranker` needs it."""
+        return is_sparse(self.Y) and all(kernel.is_truncated for kernel in self.kernels)
+
+    def ranker(self, Z_a: Any) -> Callable[[slice], SparseBlock]:
+        """The same as `scorer` for all known columns and with `count`, where `is_sparse`.
+
+        O(rows · k_A |Y|/m_A · k_B), however many columns there are.
+        """
+        columns = self._graph_columns
+        block = self._complete_block if self.complete else self._observed_block
+        if self.complete:
+            defaults = np.vstack([np.zeros(columns.count), columns.averages(self._mean_rows(None))])
+        else:
+            defaults = self._column_means(columns, None)
+        order = SparseBlock.ordered(defaults)
+        return lambda at: block(self.kernels[0].weights_at(Z_a, at), columns, defaults, order)
+
+    def _complete_block(self, K: Array, columns: Columns, defaults: Array, order: Array) -> SparseBlock:
+        rows = effective(K)
+        N, lonely = self._row_averages(K)
+        S = sparse.csr_array(columns.product(N))
+        S.data /= columns.total[S.indices]
+        notes = {"neighbors": lambda i, j: rows[i] * columns.effective[j]}
+        return SparseBlock(S, defaults, order, lonely.astype(int), notes)
+
+    def _observed_block(self, K: Array, columns: Columns, defaults: Array, order: Array) -> SparseBlock:
+        K = scaled(K)
+        total = _sorted(columns.product(K @ self.pattern))
+        S = values_at(_sorted(columns.product(K @ self.Y)), total)
+        of_squares = values_at(_sorted(columns.product(K.power(2) @ self.pattern, squared=True)), total)
+        found = total.data > VANISHING
+        S.data = np.divide(S.data, total.data, out=np.zeros_like(S.data), where=found)
+        counted = found & (of_squares.data > VANISHING)
+        neighbors = np.divide(total.data**2, of_squares.data, out=np.zeros_like(S.data), where=counted)
+        if not found.all():
+            S.data[~found] = defaults[0, S.indices[~found]]
+        noted = sparse.csr_array((neighbors, S.indices, S.indptr), shape=S.shape)
+        notes = {"neighbors": lambda i, j: np.asarray(noted[i, j]).ravel()}
+        return SparseBlock(S, defaults, order, np.zeros(S.shape[0], dtype=int), notes)
 
     def smoothed(
         self, K: Array, columns: Columns, count: bool = False, without: Array | None = None
@@ -86,21 +143,39 @@ class GridRegression:
         if count and self.complete:
             neighbors = np.outer(effective(K), columns.effective)
         elif count:
-            squares = columns.sums(np.asarray(scaled(K) ** 2 @ self.pattern), squared=True)
-        sums = self.row_sums(K if self.complete else scaled(K))
+            of_squares = columns.sums(squares(scaled(K)) @ self.pattern, squared=True)
+        sums = self.row_sums(K if self.complete else scaled(K), without)
         scores, total = self.averaged(sums, columns, without)
         if count and not self.complete:
-            neighbors = np.divide(total**2, squares, out=np.zeros_like(total), where=squares > VANISHING)
+            neighbors = np.divide(total**2, of_squares, out=np.zeros_like(total), where=of_squares > VANISHING)
         return scores, neighbors
 
-    def row_sums(self, K: Array) -> tuple[Array, ...]:
+    def row_sums(self, K: Array, without: Array | None = None) -> tuple[Array, ...]:
         """Scores added up over rows with the weights K, (rows, m_B), and the weights themselves unless all pairs count.
 
-        On a complete grid they are averages, and K is overwritten. O(rows · |Y|).
+        On a complete grid they are averages, and K is overwritten. O(rows · |Y|), for the nearest rows O(rows · k) rows
+        of Y.
         """
-        if self.complete:
-            return (np.asarray(normalized(K) @ self.Y),)
-        return np.asarray(K @ self.Y), np.asarray(K @ self.pattern)
+        if not self.complete:
+            return K @ self.Y, K @ self.pattern
+        N, lonely = self._row_averages(K)
+        if lonely.any():
+            N = dense(N)
+            N[lonely] = self._mean_rows(None if without is None else without[lonely])
+        return (N,)
+
+    def _row_averages(self, K: Array) -> tuple[Array, Array]:
+        """Averages over rows, and which rows have no neighbour and so no average."""
+        total = totals(K)
+        lonely = total <= VANISHING
+        return rescaled(K, 1.0 / np.where(lonely, 1.0, total)) @ self.Y, lonely
+
+    def _mean_rows(self, without: Array | None) -> Array:
+        """The mean of all rows of Y, (1, m_B), or of all but one, for each of the rows `without` which it is."""
+        total = np.asarray(self.Y.sum(axis=0), dtype=float).reshape(1, -1)
+        if without is None:
+            return total / self.Y.shape[0]
+        return (total - dense(self.Y[without])) / max(self.Y.shape[0] - 1, 1)
 
     def averaged(self, sums: tuple[Array, ...], columns: Columns, without: Array | None = None) -> tuple[Array, Array]:
         """The scores that follow from the sums over rows, (rows, columns), and the total weights (on a grid, empty)."""
@@ -122,10 +197,10 @@ class GridRegression:
             The kernel weights of the known rows for its row, and of the known columns for its column.
         """
         if self.complete and not is_sparse(self.Y):
-            return Products(normalized(K[None].copy())[0], normalized(L[None].copy())[0])
+            return Products(normalized(K), normalized(L))
         i, j = np.repeat(np.arange(self.Y.shape[0]), np.diff(self.Y.indptr)), self.Y.indices
         if self.complete:
-            w = normalized(K[None].copy())[0][i] * normalized(L[None].copy())[0][j]
+            w = normalized(K)[i] * normalized(L)[j]
             return sparse.csr_array((w, self.Y.indices, self.Y.indptr), shape=self.Y.shape)
         K, L = scaled(K[None])[0], scaled(L[None])[0]
         for w in (K[i] * L[j], L[j], np.ones(len(i))):  # the pair, its column, all pairs: whatever has neighbours
@@ -138,12 +213,26 @@ class GridRegression:
 
         One row for all, or one for each of the rows `without` which it is.
         """
+        if without is None and columns.means is not None:
+            return columns.means
         parts = [np.asarray(M.sum(axis=0), dtype=float).reshape(1, -1) for M in (self.Y, self.pattern)]
         if without is not None:
             parts = [part - dense(M[without]) for part, M in zip(parts, (self.Y, self.pattern), strict=True)]
         means = parts[0].sum(axis=1, keepdims=True) / np.maximum(parts[1].sum(axis=1, keepdims=True), 1)
         sums, total = (columns.sums(part) for part in parts)
-        return np.where(total > VANISHING, sums / np.where(total > VANISHING, total, 1.0), means)
+        means = np.where(total > VANISHING, sums / np.where(total > VANISHING, total, 1.0), means)
+        if without is None:
+            columns.means = means
+        return means
+
+    def rows_at_once(self, n_columns: int, max_bytes: float, ranked: bool = False) -> int:
+        """For how many rows scores with so many columns are computed at a time; `ranked` is for `ranker`."""
+        m_A, m_B = self.Y.shape
+        if ranked:
+            per_row = 96 * min(self.kernels[0].width * max(1, self.Y.nnz // m_A) * self.kernels[1].width, m_B)
+        else:
+            per_row = 8 * (3 * self.kernels[0].width + (2 if self.complete else 5) * (m_B + n_columns))
+        return max(1, int(max_bytes / per_row))
 
 
 @dataclass(frozen=True)
@@ -157,98 +246,14 @@ class Products:
         return self.K[at[0]] * self.L[at[1]] if isinstance(at, tuple) else np.outer(self.K[at], self.L)
 
 
-def rows_at_once(Y: Array, complete: bool, n_columns: int, max_bytes: float) -> int:
-    """For how many rows scores with so many columns are computed at a time."""
-    per_row = 8 * (3 * Y.shape[0] + (2 if complete else 5) * (Y.shape[1] + n_columns))
-    return max(1, int(max_bytes / per_row))
-
-
-class Columns:
-    """The kernel weights of the columns: held if they fit, otherwise computed again, some columns at a time.
-
-    Parameters
-    ----------
-    kernel : Kernel or Mixture
-    Z : (columns, r) array (for a mixture, several), or None for the known columns
-    max_bytes : float
-    """
-
-    def __init__(self, kernel: AnyKernel, Z: Any, max_bytes: float) -> None:
-        self.kernel, self.Z = kernel, Z
-        self.alone = Z is None and kernel.alone
-        self.count = kernel.count if Z is None else len_of(Z)
-        self.step = max(1, int(max_bytes / (24 * kernel.count)))
-        self.held: Array | None = None
-        if not self.alone and self.count <= self.step:
-            self.held = self._weights(slice(0, self.count))
-
-    def _weights(self, at: slice) -> Array:
-        L = self.kernel.weights_at(self.Z, at)
-        return L if self.Z is None else scaled(L)  # a known column is its own neighbour, so that nothing vanishes
-
-    def _parts(self) -> Iterator[tuple[slice, Array]]:
-        if self.held is not None:
-            yield slice(0, self.count), self.held
-            return
-        for at in slices(self.count, self.step):
-            yield at, self._weights(at)
-
-    def averages(self, N: Array) -> Array:
-        """N (rows, m_B) averaged over the neighbours of each column, (rows, columns)."""
-        if self.alone:
-            return N
-        out = np.empty((len(N), self.count))
-        for at, L in self._parts():
-            total = L.sum(axis=1)
-            lonely = total <= VANISHING
-            np.matmul(N, L.T, out=out[:, at])
-            out[:, at] /= np.where(lonely, 1.0, total)
-            if lonely.any():  # as if all columns were equally near
-                out[:, np.arange(at.start, at.stop)[lonely]] = N.mean(axis=1, keepdims=True)
-        return out
-
-    def sums(self, N: Array, squared: bool = False) -> Array:
-        """N (rows, m_B) added up with the weights of each column, or their squares, (rows, columns)."""
-        if self.alone:
-            return np.array(N)
-        out = np.empty((len(N), self.count))
-        for at, L in self._parts():
-            np.matmul(N, (L**2 if squared else L).T, out=out[:, at])
-        return out
-
-    @cached_property
-    def effective(self) -> Array:
-        """The effective number of neighbours of each column, (columns,)."""
-        if self.alone:
-            return np.ones(self.count)
-        return np.concatenate([effective(L) for _, L in self._parts()])
-
-
-def len_of(Z: Any) -> int:
-    """The number of entities, given as one table or as several of them."""
-    return int((Z[0] if isinstance(Z, (tuple, list)) else Z).shape[0])
+def _sorted(S: Array) -> Array:
+    """A CSR array with its numbers in the order of columns."""
+    S = sparse.csr_array(S)
+    S.sort_indices()
+    return S
 
 
 def normalized(K: Array) -> Array:
-    """Rows of weights that add up to 1; equal weights where there are none. K is overwritten."""
-    total = K.sum(axis=1, keepdims=True)
-    K /= np.where(total > VANISHING, total, 1.0)
-    K[total[:, 0] <= VANISHING] = 1.0 / K.shape[1]
-    return K
-
-
-def scaled(K: Array) -> Array:
-    """Rows of weights in units of their largest, so that products do not vanish; 0 where there are none."""
-    most = K.max(axis=1, keepdims=True, initial=0.0)
-    return np.where(most > VANISHING, K, 0.0) / np.where(most > VANISHING, most, 1.0)
-
-
-def effective(K: Array) -> Array:
-    """(Σ w)²/Σ w² of each row of weights, (rows,); 0 where all vanish."""
-    K = scaled(K)
-    return K.sum(axis=1) ** 2 / np.maximum(np.einsum("ij,ij->i", K, K), VANISHING)
-
-
-def dense(Y: Array) -> Array:
-    """Scores as a dense array."""
-    return Y.toarray() if is_sparse(Y) else np.asarray(Y)
+    """Weights that add up to 1; equal weights where there are none, (m,)."""
+    total = float(K.sum())
+    return K / total if total > VANISHING else np.full(len(K), 1.0 / len(K))

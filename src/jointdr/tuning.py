@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from jointdr.arrays import Array
+from jointdr.arrays import Array, is_sparse
 from jointdr.association import AssociationModel
 from jointdr.bandwidths import expected_recalls, is_zero_filled
 from jointdr.base import ViewsTransformer
+from jointdr.columns import Columns, dense
 from jointdr.dyads import Dyads
 from jointdr.estimators import JDR
 from jointdr.family import PCA
@@ -31,7 +32,7 @@ from jointdr.ranking import table
 from jointdr.recommender import Recommender
 from jointdr.ridge import ROUGH_REDUCTION
 from jointdr.sides import Side, Tables
-from jointdr.smoothing import Columns, GridRegression, dense
+from jointdr.smoothing import GridRegression
 from jointdr.splits import By, Split, splits
 
 RECALL_AT = (10, 30, 100)
@@ -230,6 +231,11 @@ def judged(scores: Array, split: Split, recall: bool) -> float:
     return float(np.mean(expected_recalls(scores[rows], positive[rows], ks)))
 
 
+def bytes_of(X: Array) -> int:
+    """The memory of a dense or sparse array."""
+    return int(sum(part.nbytes for part in (X.data, X.indices, X.indptr)) if is_sparse(X) else X.nbytes)
+
+
 def _column(values: Any) -> Array:
     column = np.empty(len(values), dtype=object)
     column[:] = list(values)
@@ -301,7 +307,7 @@ class _Bench(_Refitted):
         grid = GridRegression(train.Y, train.is_complete, model._mixtures(sides, bandwidths))
         row_key, column_key = (h[0], raw[0], mixes[0]), (h[1], raw[1], mixes[1], model.borrow)
         if row_key not in self.sums:
-            if sum(part.nbytes for sums in self.sums.values() for part in sums) > self.budget:
+            if sum(bytes_of(part) for sums in self.sums.values() for part in sums) > self.budget:
                 self.sums.clear()
             K = grid.kernels[0].weights_at(Z[0], slice(0, self.split.test.shape[0]))
             self.sums[row_key] = grid.row_sums(K)
@@ -322,7 +328,7 @@ class _Bench(_Refitted):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 sides = model._sides_of(train, self._embedding(model))
-            if 8 * sum(m**2 for m in train.shape) * len(sides[0].points) <= self.budget:
+            if sum(side.distance_bytes for side in sides) <= self.budget:
                 sides = (sides[0].remembering(), sides[1].remembering())
             Z = [None if X is None else side.describe(X) for side, X in zip(sides, self.split.new, strict=True)]
             self.described = key, sides, Z

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from jointdr.arrays import Array, is_sparse, scale_rows
+from jointdr.nearest import Found, Index
 
 VANISHING = float(np.finfo(float).tiny)
 """A point whose weights add up to less than this, about 37 bandwidths from everything, has no neighbours."""
@@ -34,18 +36,31 @@ class Kernel:
         Whether weights are of angles.
     memo : dict, optional
         Where squared distances are kept for other bandwidths. Only for points that stay what they are.
+    near : Index, optional
+        Of the points. Only the nearest ones then have weights, which are CSR arrays.
     """
 
     points: Array
     bandwidth: float
     adaptive: int | None = None
     cosine: bool = False
-    memo: dict[Any, Array] | None = field(default=None, compare=False, repr=False)
+    memo: dict[Any, Found] | None = field(default=None, compare=False, repr=False)
+    near: Index | None = field(default=None, compare=False, repr=False)
 
     @property
     def count(self) -> int:
         """The number of known points."""
         return int(self.points.shape[0])
+
+    @property
+    def width(self) -> int:
+        """The number of known points that may have a weight for a point."""
+        return self.count if self.near is None else self.near.k
+
+    @property
+    def is_truncated(self) -> bool:
+        """Whether only the nearest points have weights."""
+        return self.near is not None
 
     @property
     def alone(self) -> bool:
@@ -74,19 +89,42 @@ class Kernel:
     def weights_at(self, Z: Array | None, at: slice) -> Array:
         """The weights for some of the new points or, if Z is None, for some of the known ones, (rows, m)."""
         if Z is None and self.alone:  # a point is its own neighbour, even if others are at the same place
-            return np.eye(at.stop - at.start, self.count, at.start)
+            return identity(self, np.arange(at.start, at.stop))
         if self.memo is None:
-            return self.of_distances(self._distances(Z, at))
+            return self.weights_of(self._found_at(Z, at))
         key = (id(self.points if Z is None else Z), at.start, at.stop)
         if key not in self.memo:
-            self.memo[key] = self._distances(Z, at)
-        return self.of_distances(self.memo[key].copy())
+            self.memo[key] = self._found_at(Z, at)
+        found = self.memo[key]
+        return self.weights_of(found._replace(D=found.D.copy()))
 
-    def _distances(self, Z: Array | None, at: slice) -> Array:
-        D = self.distances((self.points if Z is None else Z)[at])
-        if Z is None:  # but for rounding, which a very small bandwidth would see
-            D[np.arange(len(D)), np.arange(at.start, at.stop)] = 0.0
-        return D
+    def _found_at(self, Z: Array | None, at: slice) -> Found:
+        if Z is None:
+            return self.found(np.arange(at.start, at.stop))
+        return Found(self.distances(Z[at])) if self.near is None else self.near.search(Z[at])
+
+    def found(self, numbers: Array, others: bool = False) -> Found:
+        """The squared distances of some known points to all, or to the nearest ones; with `others`, not to themselves.
+
+        Parameters
+        ----------
+        numbers : (queries,) array of int
+        others : bool
+        """
+        to_own = np.inf if others else 0.0
+        if self.near is not None:
+            return self.near.search(self.points[numbers], numbers, to_own)
+        D = self.distances(self.points[numbers])
+        D[np.arange(len(D)), numbers] = to_own  # but for rounding, which a very small bandwidth would see
+        return Found(D)
+
+    def weights_of(self, found: Found) -> Array:
+        """Weights from squared distances, which are overwritten: (queries, m), CSR if they are of the nearest only."""
+        K = self.of_distances(found.D)
+        if found.numbers is None:
+            return K
+        ends = np.arange(len(K) + 1) * K.shape[1]
+        return sparse.csr_array((K.ravel(), found.numbers.ravel(), ends), shape=(len(K), self.count))
 
     def of_distances(self, D: Array) -> Array:
         """Weights from squared distances, (m_new, m), which are overwritten; infinite ones get no weight."""
@@ -128,22 +166,47 @@ class Mixture:
         return self.kernels[0].count
 
     @property
+    def width(self) -> int:
+        """The number of known points that may have a weight for a point."""
+        return min(self.count, sum(kernel.width for kernel in self.kernels))
+
+    @property
+    def is_truncated(self) -> bool:
+        """Whether only the nearest points have weights."""
+        return self.kernels[0].is_truncated
+
+    @property
     def alone(self) -> bool:
         """Whether known points lend each other nothing."""
         return self.own == 1 or all(kernel.alone for kernel in self.kernels)
 
     def weights_at(self, Z: Sequence[Array] | None, at: slice) -> Array:
         """The weights for some of the new points, given in the coordinates of each kernel, or of the known ones."""
-        mixed = np.zeros((at.stop - at.start, self.count))
-        lent = 1.0 if Z is not None else 1.0 - self.own
-        for t, (kernel, share) in enumerate(zip(self.kernels, self.shares, strict=True)):
+        own = self.own if Z is None else 0.0
+        mixed = self._mixed(lambda t: self.kernels[t].weights_at(None if Z is None else Z[t], at), 1.0 - own)
+        if own == 0 and mixed is not None:
+            return mixed
+        kept = own * identity(self, np.arange(at.start, at.stop))
+        return kept if mixed is None else mixed + kept
+
+    def weights_of_known(self, numbers: Array, others: bool = False) -> Array:
+        """The weights for known points with these numbers; with `others`, as if each were new, without itself."""
+        if self.alone and not others:
+            return identity(self, numbers)
+        own = 0.0 if others else self.own
+        mixed = self._mixed(lambda t: self.kernels[t].weights_of(self.kernels[t].found(numbers, others)), 1.0 - own)
+        assert mixed is not None
+        return mixed if own == 0 else mixed + own * identity(self, numbers)
+
+    def _mixed(self, weights: Callable[[int], Array], lent: float) -> Array | None:
+        """The mean of the weights of each kernel, scaled to sum `lent`; None if that is 0."""
+        mixed = None
+        for t, share in enumerate(self.shares):
             if share * lent > 0:
-                K = kernel.weights_at(None if Z is None else Z[t], at)
-                total = K.sum(axis=1, keepdims=True)
-                K *= np.divide(share * lent, total, out=np.zeros_like(total), where=total > VANISHING)
-                mixed += K
-        if Z is None and self.own > 0:
-            mixed[np.arange(len(mixed)), np.arange(at.start, at.stop)] += self.own
+                K = weights(t)
+                total = np.asarray(K.sum(axis=1))
+                K = rescaled(K, np.divide(share * lent, total, out=np.zeros_like(total), where=total > VANISHING))
+                mixed = K if mixed is None else mixed + K
         return mixed
 
     def similarities_at(self, Z: Sequence[Array] | None, at: slice) -> Array:
@@ -165,6 +228,22 @@ class Mixture:
 
 
 AnyKernel = Kernel | Mixture
+
+
+def identity(kernel: AnyKernel, numbers: Array) -> Array:
+    """Weight 1 of known points with these numbers on themselves, as a matrix of the kind that the kernel gives."""
+    ends = np.arange(len(numbers) + 1)
+    own = sparse.csr_array((np.ones(len(numbers)), numbers, ends), shape=(len(numbers), kernel.count))
+    return own if kernel.is_truncated else own.toarray()
+
+
+def rescaled(K: Array, factor: Array) -> Array:
+    """Row i of the weights K, dense or CSR, times factor[i]. K is overwritten."""
+    if is_sparse(K):
+        K.data *= np.repeat(factor, np.diff(K.indptr))
+    else:
+        K *= factor[:, None]
+    return K
 
 
 def _nearest(D: Array) -> Array:

@@ -86,7 +86,7 @@ def open_page(browser):
         )
         contexts.append(context)
         context.set_offline(offline)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(30_000)
         page = context.new_page()
         return page, watched(page)
 

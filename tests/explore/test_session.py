@@ -25,6 +25,8 @@ MODELS = {
     "cosine": {"kind": "links", "kernel": "cosine"},
     "own": {"kind": "links", "borrow": 0.3, "mix": (0.5, 0.2)},
     "adaptive": {"kind": "some", "adaptive": 4},
+    "nearest links": {"nearest": 4},
+    "nearest grades": {"kind": "some", "nearest": 4},
     "columns alone": {"kind": "some", "bandwidth": (0.4, 0.0)},
     "bilinear": {"kind": "links", "head": "bilinear", "bandwidth": 1.0},
     "kernel ridge": {"kind": "some", "head": "kernel_ridge"},

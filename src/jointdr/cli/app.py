@@ -62,7 +62,7 @@ def _about(
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code."""
     debug = "--debug" in arguments
-    arguments = [word for word in arguments if word != "--debug"] or ["--help"]
+    arguments = _repeated([word for word in arguments if word != "--debug"] or ["--help"])
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say(f"Warning: {_one_line(message)}")
         try:
@@ -81,6 +81,18 @@ def run(arguments: Sequence[str]) -> int:
     if code == INTERRUPTED:  # which is also what newer releases of typer return for Ctrl-C
         say("Interrupted.")
     return code if isinstance(code, int) else 0
+
+
+def _repeated(arguments: list[str]) -> list[str]:
+    """``--views a=x b=y`` as ``--views a=x --views b=y``, which is how an option takes several values."""
+    words: list[str] = []
+    inside = False
+    for word in arguments:
+        if inside and len(words) > 1 and words[-1] != "--views" and "=" in word and not word.startswith("-"):
+            words.append("--views")
+        inside = word == "--views" or (inside and not word.startswith("-"))
+        words.append(word)
+    return words
 
 
 def _told(error: Exception) -> int:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from pathlib import Path
 
+from jointdr.cli.files import estimator_of, prepared, source_of
 from jointdr.cli.inputs import dyads_of
 from jointdr.cli.models import model_of
-from jointdr.cli.options import AsJson, ModelOut, Settings, Source
+from jointdr.cli.options import AsJson, Files, ModelOut, Settings, Source
 from jointdr.cli.output import put_facts, require_writable, say, working
 from jointdr.report.facts import facts_of
 
 
-def fit(source: Source, settings: Settings, output: ModelOut, json: AsJson = False) -> None:
-    """Fit a model to known pairs and write it to a file.
+def fit(source: Source, files: Files, settings: Settings, output: ModelOut, json: AsJson = False) -> None:
+    """Fit a model to known pairs, or to rows in files, and write it to a file.
 
     Tables are .tsv, .csv (also .gz) or .parquet, with names on the first line. Ids are always text: 000001 stays so.
 
@@ -23,8 +26,20 @@ def fit(source: Source, settings: Settings, output: ModelOut, json: AsJson = Fal
           --observed stored --rows drugs.csv --columns targets.csv -o model.npz
       jointdr fit --pairs links.tsv --rows a.tsv --column-network net.tsv \\
           --features 100 --method imc --rank 20 -o model.npz
+
+    Two feature vectors and a response in every row, in files of any size, which are read in blocks:
+
+    \b
+      jointdr fit --table rows.parquet --views image='i*' text='t*' \\
+          --response click --rank 5 --checkpoint fold.npz -o model.npz
+      jointdr fit --views a=a.npy b=b.npy --response y.npy --dask local -o model.npz
     """
     require_writable(output)
+    if files.views:
+        _fit_files(source, files, settings, output, json)
+        return
+    if files != Files():
+        raise ValueError("--table, --weight, --checkpoint, --dask and --device go with --views: name the views.")
     with working("reading"):
         dyads = dyads_of(source)
     say(f"{dyads!r}")
@@ -34,4 +49,18 @@ def fit(source: Source, settings: Settings, output: ModelOut, json: AsJson = Fal
         model.fit(dyads)
         model.save(output)
     say(f"Fitted in {time.perf_counter() - start:.1f} s, written to {output}.")
+    put_facts(facts_of(model), json)
+
+
+def _fit_files(source: Source, files: Files, settings: Settings, output: Path, json: bool) -> None:
+    """Fit an estimator of the family to rows that are read in blocks."""
+    if source != replace(Source(), response=source.response):
+        raise ValueError("--views is for rows in files and does not go with --pairs, --rows, --columns or --data.")
+    rows = source_of(files, source.response)
+    say(f"{rows!r}")
+    model = estimator_of(settings, rows.n_features)
+    with prepared(rows, files) as ready:
+        model.fit(ready)
+    model.save(output)
+    say(f"Written to {output}.")
     put_facts(facts_of(model), json)

@@ -65,8 +65,36 @@ class Source:
         Path | None, _in("--data", metavar="FILE", help="One .npz archive with everything, instead of tables.")
     ] = None
     response: Annotated[
-        str | None, _in("--response", metavar="NAME", help="Which scores of --data, where it has several.")
+        str | None,
+        _in("--response", metavar="NAME", help="Which scores of --data; with --views: the file or column with y."),
     ] = None
+
+
+_rows = functools.partial(option, panel="Rows in files")
+
+
+@dataclass(frozen=True)
+class Files:
+    """Views and a response, row by row, in files that may be larger than memory."""
+
+    views: Annotated[
+        list[str] | None,
+        _rows(
+            "--views", metavar="NAME=WHERE...", help="Each view: an .npy file or a Zarr folder, or columns of --table."
+        ),
+    ] = None
+    table: Annotated[
+        Path | None, _rows("--table", metavar="FILE", help="A Parquet file, or a folder of them, with all views.")
+    ] = None
+    weight: Annotated[str | None, _rows("--weight", metavar="WHERE", help="Weights of rows, like --response.")] = None
+    checkpoint: Annotated[
+        Path | None,
+        _rows("--checkpoint", metavar="FILE", help="Keeps what is done: an interrupted fit goes on from it."),
+    ] = None
+    dask: Annotated[
+        str | None, _rows("--dask", metavar="tcp://...|local", help="Fold on the workers of this dask scheduler.")
+    ] = None
+    device: Annotated[str | None, _rows("--device", metavar="cuda", help="Fold on this device of PyTorch.")] = None
 
 
 @dataclass(frozen=True)

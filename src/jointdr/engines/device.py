@@ -14,7 +14,7 @@ from jointdr.engines.folds import Block
 from jointdr.engines.stream import Lanes, Task, Told, stepped
 from jointdr.sources import Source
 
-BLOCK_BYTES = 256_000_000
+BLOCK_BYTES = 512_000_000
 """A block is about this large. Three of them are on the device at a time, with copies that folding makes of one."""
 
 PIECE_BYTES = 16_000_000
@@ -28,6 +28,15 @@ def require_torch() -> Any:
     except ImportError:
         raise ImportError("Data is streamed to an accelerator by PyTorch: pip install torch.") from None
     return torch
+
+
+def require_device(device: str) -> None:
+    """Raise unless PyTorch has this device."""
+    torch = require_torch()
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise ValueError(f"device={device!r} is none that PyTorch can use here: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -213,11 +222,7 @@ def on_device(source: Source, device: str = "cuda", block_bytes: int = BLOCK_BYT
     >>> source = scan_arrays(a=X.arrays[0], b=X.arrays[1], y=y)
     >>> model = JDR(2).fit(on_device(source, "cuda"))  # doctest: +SKIP
     """
-    torch = require_torch()
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise ValueError(f"device={device!r} is none that PyTorch can use here: {error}") from error
+    require_device(device)
     if block_bytes < 1:
         raise ValueError(f"block_bytes={block_bytes!r} must be positive: it says how much is copied at a time.")
     source = copy.copy(source)

@@ -53,10 +53,12 @@ class Summarize:
 
     def _of(self, block: Block) -> Summary:
         y = block.y.reshape(len(block), -1).astype(float, copy=False)
+        taken = slice(-block.first_row % self.stride, None, self.stride)  # the same rows however they are cut
+        if block.weight is None and len(y):
+            return _unweighted(y, y[taken, 0] if y.shape[1] else np.empty(0))
         w = np.ones(len(y)) if block.weight is None else block.weight
         counted = y[w > 0]
         center = np.average(counted, axis=0, weights=w[w > 0]) if len(counted) else np.zeros(y.shape[1])
-        taken = slice(-block.first_row % self.stride, None, self.stride)  # the same rows however they are cut
         return Summary(
             len(y),
             float(w.sum()),
@@ -81,6 +83,14 @@ class Summarize:
             np.maximum(one.highest, two.highest),
             sample[: 2 * SAMPLE_ROWS],
         )
+
+
+def _unweighted(y: Array, sample: Array) -> Summary:
+    """The summary of some rows, at least one, without weights: in few passes, because a fit waits for it."""
+    center = y.mean(axis=0)
+    return Summary(
+        len(y), float(len(y)), len(y), center, (y - center).sum(axis=0), y.min(axis=0), y.max(axis=0), sample
+    )
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from jointdr.arrays import Array, is_sparse
+from jointdr.columns import Columns, effective
 from jointdr.ridge import GridRidge
-from jointdr.smoothing import Columns, GridRegression, effective
+from jointdr.smoothing import GridRegression
 from jointdr.weights import VANISHING, AnyKernel
 
 HELD = 5e8
@@ -121,9 +122,9 @@ class ChosenColumns(Columns):
     """
 
     def __init__(self, kernel: AnyKernel, places: Array, held: Array | None = None) -> None:
-        self.kernel, self.Z, self.alone, self.count, self.step = kernel, None, False, len(places), len(places)
-        at = (slice(int(place), int(place) + 1) for place in places)
-        self.held = np.concatenate([kernel.weights_at(None, one) for one in at]) if held is None else held[places]
+        super().__init__(kernel, None, HELD if held is None else 0.0, only=places)
+        if held is not None:
+            self.held = held[places]
 
 
 class RidgeScores:

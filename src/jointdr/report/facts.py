@@ -29,7 +29,15 @@ def facts_of(model: Any) -> dict[str, Any]:
     for name in ("bandwidth", "raw_bandwidth"):
         if getattr(model, f"{name}_", None) is not None:
             facts[f"{name} used".replace("_", " ")] = list(getattr(model, f"{name}_"))
+    if (truncation := getattr(model, "truncation_", None)) is not None:
+        told = truncation.as_dict()
+        sides = {f"nearest {name}": told.pop(name) for name in ("rows", "columns") if name in told}
+        facts |= {name: _spelled(side) for name, side in sides.items()} | {"scores of a sample": _spelled(told)}
     return facts
+
+
+def _spelled(values: dict[str, Any]) -> dict[str, Any]:
+    return {name.replace("_", " "): value for name, value in values.items()}
 
 
 def changed(estimator: Any) -> dict[str, Any]:
