@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from numbers import Integral
 from typing import NamedTuple
@@ -120,9 +121,9 @@ def _log_squared_solved(scale: float, n: int) -> float:
     The iteration from above converges: m grows faster than log²m beyond the largest solution.
     """
     scale *= float(np.log(n) ** 4)
-    m = max(float(n), np.e, scale * (1.0 + np.log1p(scale)) ** 4)
+    m = max(float(n), math.e, scale * (1.0 + np.log1p(scale)) ** 4)
     for _ in range(200):
-        m = max(float(n), np.e, scale * float(np.log(m)) ** 2)
+        m = max(float(n), math.e, scale * float(np.log(m)) ** 2)
     return m
 
 
