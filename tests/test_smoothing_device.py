@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -86,3 +88,10 @@ def test_a_file_keeps_the_device_as_a_wish_only(tmp_path):
     model.save(tmp_path / "model.npz")
     again = AssociationModel.load(tmp_path / "model.npz").set_params(device=None)
     np.testing.assert_array_equal(again.predict(), model.set_params(device=None).predict())
+
+
+def test_a_copy_leaves_what_is_on_the_device(tmp_path):
+    model = AssociationModel(JDR(2), bandwidth=0.4, device="cpu").fit(dyads_of("links"))
+    before = len(pickle.dumps(model))
+    model.predict()
+    assert len(pickle.dumps(model)) == before

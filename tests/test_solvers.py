@@ -5,7 +5,7 @@ import pytest
 
 from jointdr import JDR
 from jointdr.datasets import make_bilinear
-from jointdr.factorize import Formed, chosen_solver, sketch, sketched_svd
+from jointdr.factorize import Formed, chosen_solver, sketch, sketched_svd, svd
 from jointdr.metrics import nsee
 
 
@@ -102,3 +102,17 @@ def test_more_components_than_the_smaller_view_allows():
     assert JDR(4, solver="randomized", normalize="feature", random_state=0).fit(X, y).embeddings_[1].shape == (4, 4)
     with pytest.raises(ValueError, match=r"n_components=5 is more than.*n_features = \(10, 4\)"):
         JDR(5).fit(X, y)
+
+
+@pytest.mark.parametrize("scale", [1e-165, 1.0, 1e170])
+@pytest.mark.parametrize("noise", [0.0, 1e-3, 1.0])
+def test_leading_singular_vectors_of_a_large_matrix(rng, noise, scale):
+    """Found by iteration where they stand out, and the same as those of all, to rounding, at any scale."""
+    Q, _ = np.linalg.qr(rng.standard_normal((260, 3)))
+    P, _ = np.linalg.qr(rng.standard_normal((300, 3)))
+    X = (Q * [5.0, 4.0, 3.0]) @ P.T + noise * rng.standard_normal((260, 300)) / 20
+    U, s, V = svd(X * scale, 3)
+    W, t, Zt = np.linalg.svd(X)
+    np.testing.assert_allclose(s, t[:3] * scale, rtol=1e-12)
+    np.testing.assert_allclose(U @ U.T, W[:, :3] @ W[:, :3].T, atol=1e-11)
+    np.testing.assert_allclose(V @ V.T, Zt[:3].T @ Zt[:3], atol=1e-11)

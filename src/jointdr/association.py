@@ -334,6 +334,10 @@ class AssociationModel(Recommender):
             held = self._on_device = (self._head, self.device, placed(self._head, self.device))
         return held[2]
 
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_on_device"}  # that is this machine's
+
     def _rows_at_once(self, n_columns: int) -> int:
         return self._head.rows_at_once(n_columns, float(self.max_bytes) / 2)
 

@@ -76,7 +76,9 @@ def svd(X: Array, n_components: int) -> tuple[Array, Array, Array]:
 
 def _iterated(X: Array, n_components: int, width: int) -> tuple[Array, Array, Array] | None:
     """The leading triplets, to rounding, by subspace iteration with so many columns; None where that is slow."""
-    r, before = n_components, np.inf
+    r, before = n_components, float(np.finfo(float).max)
+    largest = float(np.max(np.abs(X))) or 1.0  # squares must neither overflow nor vanish
+    X = X / largest
     tolerance = 10 * np.finfo(float).eps * np.sqrt(len(X))
     P = np.linalg.qr(np.random.default_rng(0).standard_normal((X.shape[1], width)))[0]
     while True:
@@ -84,7 +86,7 @@ def _iterated(X: Array, n_components: int, width: int) -> tuple[Array, Array, Ar
         V, Z = P @ Wt.T, X.T @ U
         error = float(np.max(np.linalg.norm(Z[:, :r] - V[:, :r] * s[:r], axis=0)))
         if error <= tolerance * s[0]:
-            return U[:, :r], s[:r], V[:, :r]
+            return U[:, :r], largest * s[:r], V[:, :r]
         if not error <= 0.3 * before:
             return None
         P, before = np.linalg.qr(Z)[0], error

@@ -161,7 +161,7 @@ class Source(ABC):
         source.watch = watch
         return source
 
-    def checkpointed(self, path: Any, every: float = 60.0) -> Self:
+    def checkpointed(self, path: Any, every: float = 60.0, keep: bool = False) -> Self:
         """The same source, with a file that keeps what was folded so far: an interrupted fit goes on from there.
 
         Parameters
@@ -170,13 +170,15 @@ class Source(ABC):
             Written at most every `every` seconds, whole or not at all. A file from before is taken up if it belongs to
             the same data and the same fit, and refused otherwise. It is removed when the fit has succeeded.
         every : float
+        keep : bool
+            Whether it stays all the same, for example until the model is saved.
         """
         from jointdr.engines.checkpoint import Checkpoint
 
         if not self.rereadable or self.n_rows is None:
             raise ValueError("A checkpoint needs a source that can be read from any row on, such as files.")
         source = copy.copy(self)
-        source.checkpoint = Checkpoint(path, every)
+        source.checkpoint = Checkpoint(path, every, keep)
         return source
 
     def head(self, size: int = 100) -> Block:

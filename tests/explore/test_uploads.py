@@ -39,6 +39,11 @@ def test_one_feature_to_a_line():
     np.testing.assert_array_equal(read("long name = 2").X, [[0, 2, 0, 0]])
 
 
+def test_a_long_line_of_blanks_takes_no_time():
+    with pytest.raises(BadUpload, match="no feature"):
+        read("acid" + " " * 500_000 + "x y\nsize 2")
+
+
 @pytest.mark.parametrize("text", ["1 2 3 4", "1,2,3,4\n", "1\n2\n3\n4", " 1;\t2; 3 ;4 "])
 @pytest.mark.parametrize("names", [NAMES, None])
 def test_numbers_alone(text, names):

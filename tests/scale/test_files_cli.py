@@ -53,6 +53,18 @@ def test_other_methods_and_weights(data, tmp_path):
     assert_same(PCA.load(out), PCA(2).fit((data.A, data.B), sample_weight=data.weight))
 
 
+@pytest.mark.parametrize("method", ["ols", "sols"])
+def test_methods_with_one_direction(data, tmp_path, method):
+    words = npy(data)
+    assert run([*words[: words.index("--rank")], "--method", method, "-o", str(tmp_path / "model.npz")]) == 0
+
+
+def test_views_with_an_equals_sign(data, expected, tmp_path):
+    words = [f"--views=a={data.folder}/a.npy", f"b={data.folder}/b.npy", "--response", f"{data.folder}/y.npy"]
+    assert run(["fit", *words, "--rank", "2", "-o", str(tmp_path / "model.npz")]) == 0
+    assert_same(JDR.load(tmp_path / "model.npz"), expected)
+
+
 def test_a_device(data, expected, tmp_path):
     pytest.importorskip("torch")
     out = tmp_path / "model.npz"
@@ -78,13 +90,22 @@ def test_a_local_cluster(data, expected, tmp_path):
         (["--views", "a=A", "--pairs", "links.tsv"], "does not go with --pairs"),
         (["--views", "a=A", "--dask", "tcp://127.0.0.1:1", "--device", "cpu"], "choose one"),
         (["--checkpoint", "fold.npz"], "go with --views"),
+        (["--views", "y=A", "b=B"], "cannot be called 'y'"),
+        (["--views", "a=A", "--method", "pca", "--ridge", "0.5"], "--ridge does not belong"),
+        (["--views", "a=A", "--checkpoint", "nowhere/fold.npz"], "does not exist"),
         (["--views", "a=A", "--device", "nowhere"], "device='nowhere'"),
     ],
 )
 def test_what_is_wrong_is_said(data, tmp_path, capsys, words, said):
     if "device='nowhere'" in said:
         pytest.importorskip("torch")
-    if "choose one" in said or "device=" in said or "choose from" in said or "models of pairs" in said:
+    if (
+        "choose one" in said
+        or "device=" in said
+        or "choose from" in said
+        or "models of pairs" in said
+        or "ridge" in said
+    ):
         words = [word.replace("a=A", f"a={data.folder}/a.npy") for word in words]
         words += ["--response", f"{data.folder}/y.npy"]
     assert run(["fit", *words, "-o", str(tmp_path / "model.npz")]) == 2

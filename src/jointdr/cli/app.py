@@ -90,7 +90,7 @@ def _repeated(arguments: list[str]) -> list[str]:
     for word in arguments:
         if inside and len(words) > 1 and words[-1] != "--views" and "=" in word and not word.startswith("-"):
             words.append("--views")
-        inside = word == "--views" or (inside and not word.startswith("-"))
+        inside = word.split("=")[0] == "--views" or (inside and not word.startswith("-"))
         words.append(word)
     return words
 

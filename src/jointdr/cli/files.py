@@ -26,6 +26,8 @@ def source_of(files: Files, response: str | None) -> Source:
     views = dict(map(_named, files.views or ()))
     if len(views) < len(files.views or ()):
         raise ValueError("--views names a view twice.")
+    if reserved := sorted({"y", "weight"} & set(views)):
+        raise ValueError(f"--views: a view cannot be called {reserved[0]!r}, which stands for something else here.")
     if files.table is not None:
         patterns = {name: where.split(",") for name, where in views.items()}
         return scan_parquet(files.table, views=patterns, response=response, weight=files.weight)
@@ -54,11 +56,14 @@ def estimator_of(settings: Settings, n_features: tuple[int, ...]) -> Any:
     for name in (*OF_EMBEDDINGS, "alpha"):
         if getattr(settings, name) is not None:
             raise ValueError(f"--{name.replace('_', '-')} is for models of pairs, not for --views: leave it out.")
-    rank = min(2, *n_features) if settings.rank is None else settings.rank
+    usual = 1 if settings.method in ("ols", "sols") else 2  # of which there is one for each response
+    rank = min(usual, *n_features) if settings.rank is None else settings.rank
     model = getattr(jointdr, settings.method.upper())()
     known = model.get_params()
     given: dict[str, Any] = {"n_components": rank, "random_state": settings.seed, "ridge": settings.ridge}
     if settings.ridge is not None:
+        if "ridge" not in known:
+            raise ValueError(f"--ridge does not belong to --method {settings.method}: leave it out.")
         given["ridge"] = settings.ridge if settings.ridge == "auto" else float(settings.ridge)
     return model.set_params(**{name: v for name, v in given.items() if name in known and v is not None})
 
@@ -79,7 +84,7 @@ def prepared(source: Source, files: Files) -> Iterator[Source]:
             source = distributed(source, stack.enter_context(_client(files.dask)))
         else:
             source = source.watched(stack.enter_context(_watching(source)))
-        yield source if files.checkpoint is None else source.checkpointed(files.checkpoint)
+        yield source if files.checkpoint is None else source.checkpointed(files.checkpoint, keep=True)
 
 
 @contextmanager

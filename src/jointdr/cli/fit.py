@@ -56,11 +56,14 @@ def _fit_files(source: Source, files: Files, settings: Settings, output: Path, j
     """Fit an estimator of the family to rows that are read in blocks."""
     if source != replace(Source(), response=source.response):
         raise ValueError("--views is for rows in files and does not go with --pairs, --rows, --columns or --data.")
+    require_writable(files.checkpoint)
     rows = source_of(files, source.response)
     say(f"{rows!r}")
     model = estimator_of(settings, rows.n_features)
     with prepared(rows, files) as ready:
         model.fit(ready)
     model.save(output)
+    if files.checkpoint is not None:
+        files.checkpoint.unlink(missing_ok=True)
     say(f"Written to {output}.")
     put_facts(facts_of(model), json)

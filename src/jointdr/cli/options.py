@@ -105,7 +105,8 @@ class Settings:
         str, _like("--method", metavar="jdr|pca|phd|sols|imc|none", help="What reduces the features.")
     ] = "jdr"
     rank: Annotated[
-        int | None, _like("--rank", metavar="R", help="Directions; by default 80 (imc 10, sols 1), or all.")
+        int | None,
+        _like("--rank", metavar="R", help="Directions; by default 80 or all (imc 10, sols 1, --views 2)."),
     ] = None
     head: Annotated[
         str | None, _like("--head", metavar="kernel|bilinear|kernel_ridge", help="What predicts from the coordinates.")

@@ -34,10 +34,12 @@ class Checkpoint:
     path : path
     every : float
         Seconds between two writes, at least.
+    keep : bool
+        Whether the file stays when the fit has succeeded.
     """
 
-    def __init__(self, path: str | os.PathLike[str], every: float = 60.0) -> None:
-        self.path, self.every = Path(path), every
+    def __init__(self, path: str | os.PathLike[str], every: float = 60.0, keep: bool = False) -> None:
+        self.path, self.every, self.keep = Path(path), every, keep
         self._reads: list[dict[str, Any]] | None = None
         self._at = 0
         self._written = time.monotonic()
@@ -53,7 +55,10 @@ class Checkpoint:
         self._at += 1
         if read["key"] != key:
             self._refuse("another fit: other parameters or, with random_state=None, another sketch")
-        left = [leaf for leaf in source.leaves() if leaf.first_row >= read["rows"]]
+        leaves = source.leaves()
+        left = [leaf for leaf in leaves if leaf.first_row >= read["rows"]]
+        if read["rows"] > 0 and read["rows"] not in [leaf.first_row + leaf.n_rows for leaf in leaves]:
+            self._refuse("rows cut into other pieces, as another device or size of blocks does: go on as before")
         for run in joined_leaves(left, max(1, min(RUNS, len(left) // (2 * engine.width())))) if left else []:
             read["state"] = task.merge(read["state"], engine.run(task, run, watch))
             read["rows"] = run[-1].first_row + run[-1].n_rows
@@ -62,8 +67,9 @@ class Checkpoint:
         return read["state"]
 
     def remove(self) -> None:
-        """The fit has succeeded: the file is not needed any more."""
-        self.path.unlink(missing_ok=True)
+        """The fit has succeeded: the file is not needed any more, unless it is to be kept."""
+        if not self.keep:
+            self.path.unlink(missing_ok=True)
         self._reads, self._at = None, 0
 
     def _found(self, source: Source) -> list[dict[str, Any]]:

@@ -34,9 +34,10 @@ def require_device(device: str) -> None:
     """Raise unless PyTorch has this device."""
     torch = require_torch()
     try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise ValueError(f"device={device!r} is none that PyTorch can use here: {error}") from error
+        torch.zeros(1, dtype=torch.float64, device=device).item()
+    except (RuntimeError, AssertionError, TypeError) as error:
+        why = (str(error).splitlines() or [""])[0]
+        raise ValueError(f"device={device!r} is none that PyTorch can compute on in double precision: {why}") from error
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,8 @@ class _Plain:
     responses: bool
 
     def __call__(self, block: Block) -> Arriving:
-        parts = [_tensor(self.torch, X).to(self.device) for X in _parts_of(block, self.responses)]
+        # Copied even if that is where it is: the memory of a block is used again while another one is folded.
+        parts = [_tensor(self.torch, X).to(self.device, copy=True) for X in _parts_of(block, self.responses)]
         return lambda: _with_parts(block, parts, self.responses)
 
     def used(self) -> None:
@@ -195,7 +197,9 @@ def _tensor(torch: Any, X: Array) -> Any:
     if is_sparse(X):
         raise TypeError("Sparse views cannot be streamed to an accelerator: fold them on the processor, or densify.")
     X = np.asarray(X)
-    return torch.from_numpy(X if X.flags.writeable else X.copy())
+    if not X.dtype.isnative:
+        X = X.astype(X.dtype.newbyteorder("="))
+    return torch.from_numpy(X if X.flags.writeable and min(X.strides, default=0) >= 0 else X.copy())
 
 
 def on_device(source: Source, device: str = "cuda", block_bytes: int = BLOCK_BYTES) -> Source:

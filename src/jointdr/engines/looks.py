@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.arrays import Array, is_sparse
+from jointdr.arrays import Array, is_sparse, to_numpy
 from jointdr.engines.folds import Block
 
 SAMPLE_ROWS = 100_000
@@ -136,7 +136,7 @@ class FirstNotFinite:
     def _of(self, block: Block) -> tuple[int, int, int, float]:
         found = (-1, 0, 0, 0.0)
         for k, X in enumerate(block.views):
-            X = X.toarray() if is_sparse(X) else np.asarray(X)
+            X = X.toarray() if is_sparse(X) else to_numpy(X)
             bad = np.argwhere(~np.isfinite(X))
             if len(bad):
                 i, j = bad[0]

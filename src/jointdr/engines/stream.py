@@ -198,8 +198,10 @@ class Stream(Rows):
         head = self.head if groups is None else groups(self.head)[1]
         views, y = head.views, head.y
         # In the precision of the rows, in which it is taken off.
+        types = [X.dtype.newbyteorder("=") for X in views]
         center = tuple(
-            np.zeros(X.shape[1]) if is_sparse(X) else np.mean(X, axis=0, dtype=float).astype(X.dtype) for X in views
+            np.zeros(X.shape[1]) if is_sparse(X) else np.mean(X, axis=0, dtype=float).astype(dtype)
+            for X, dtype in zip(views, types, strict=True)
         )
         return {"center": center, "y_center": np.where(np.isfinite(y), y, 0.0).mean(axis=0)}
 

@@ -107,8 +107,11 @@ def _number(field: str) -> float:
 
 def _pair(line: str) -> tuple[str, str]:
     """The name and the value of a line; the value may be left out."""
-    parts = re.split(r"\s*[\t,;=]\s*|\s+(?=\S+$)", line.strip(), maxsplit=1)
-    return parts[0], parts[1] if len(parts) == 2 else "1"
+    line = line.strip()
+    parts = re.split(r"[\t,;=]", line, maxsplit=1)
+    if len(parts) == 1:
+        parts = line.rsplit(None, 1)
+    return parts[0].strip(), parts[1].strip() if len(parts) == 2 else "1"
 
 
 def _list(lines: list[tuple[int, str]], names: tuple[str, ...]) -> Table:
