@@ -69,8 +69,8 @@ class Found(NamedTuple):
 class Index:
     """Finds the k nearest of the known points; distances themselves are always exact.
 
-    By a tree of scikit-learn in up to 4 coordinates, or among up to 2000 points; otherwise by comparing all points
-    or, if there are 50 000 and faiss is installed (``pip install "jointdr[ann]"``), by lists of points that are near each other,
+    By a tree of scikit-learn in up to 4 coordinates, or among up to 2000 points; otherwise by comparing all points. If
+    there are 50 000 and faiss is installed (``pip install "jointdr[ann]"``), rather by lists of points near each other,
     of which so many are looked through that at least 95 % of the nearest points of a sample are found.
 
     Attributes
