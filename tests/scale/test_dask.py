@@ -190,7 +190,10 @@ def test_scheduler_and_workers_from_the_command_line(data, expected, tmp_path):
             assert_same(PCA(2).fit(by_address), expected("PCA"))
             by_address.engine.client.close()
     finally:
-        for process in processes:
+        for process in reversed(processes):  # workers first: without a scheduler they would wait for it
             process.terminate()
-        for process in processes:
-            process.wait(30)
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(30)
