@@ -117,3 +117,10 @@ def test_numbers_of_rows_must_agree(data, tmp_path, capsys):
     views = ["--views", f"a={data.folder}/a.npy", f"b={data.folder}/b.npy"]
     assert run(["fit", *views, "--response", str(tmp_path / "y.npy"), "-o", str(tmp_path / "m.npz")]) == 2
     assert "same number of rows" in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_parquet_is_named(tmp_path, capsys):
+    (tmp_path / "torn.parquet").write_bytes(b"PAR1 torn")
+    words = ["--table", str(tmp_path / "torn.parquet"), "--views", "a=a*", "--response", "y"]
+    assert run(["fit", *words, "-o", str(tmp_path / "m.npz")]) == 2
+    assert "torn.parquet is not a whole Parquet file" in capsys.readouterr().err

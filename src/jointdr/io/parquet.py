@@ -157,6 +157,14 @@ class ParquetSource(Source):
         return source
 
 
+def _opened(parquet: Any, path: str) -> Any:
+    """A Parquet file; a ValueError names one that is none."""
+    try:
+        return parquet.ParquetFile(path)
+    except ValueError as error:
+        raise ValueError(f"{path} is not a whole Parquet file: {error}") from error
+
+
 def scan_parquet(paths: Any, *, views: Mapping[str, Any], response: Any = None, weight: str | None = None) -> Source:
     """Views in the columns of Parquet files, which are read a row group at a time, and only the columns that count.
 
@@ -201,7 +209,7 @@ def scan_parquet(paths: Any, *, views: Mapping[str, Any], response: Any = None, 
     groups: list[RowGroup] = []
     columns, first_row = None, 0
     for path in files:
-        with parquet.ParquetFile(path) as file:
+        with _opened(parquet, path) as file:
             if columns is None:
                 columns = _columns(file.schema_arrow, path, views, response, weight)
             _require_columns(file.schema_arrow, path, columns)
