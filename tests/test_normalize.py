@@ -198,3 +198,17 @@ def test_moments_with_another_covariance(data):
         JDR(2).fit_moments(Moments.of_block((A, B), y, blocks=("means",)))
     with pytest.raises(ValueError, match="NaN"):
         JDR(2).fit_moments(Moments.of_block((A * np.nan, B), y))
+
+
+@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+def test_matrices_are_factored_where_the_data_is(library, rng):
+    xp = pytest.importorskip(library)
+    X = rng.standard_normal((1000, 250)) * 10.0 ** rng.integers(-3, 4, 250)
+    Sigma = np.cov(X.T)
+    W = whitening_matrix(Sigma, 1e-16, "a", near=xp.zeros(1, dtype=xp.float32))
+    assert type(W) is np.ndarray
+    np.testing.assert_allclose(W.T @ Sigma @ W, np.eye(250), atol=1e-10)
+    np.testing.assert_allclose(W, whitening_matrix(Sigma, 1e-16, "a"), rtol=1e-8, atol=1e-12 * np.abs(W).max())
+    with pytest.warns(SingularCovarianceWarning, match="span only 2 directions"):
+        W = whitening_matrix(np.array([[1.0, 1, 0], [1, 1, 0], [0, 0, 1]]), 1e-16, "a", near=xp.zeros(1))
+    assert W.shape == (3, 2)

@@ -23,7 +23,8 @@ class Options:
 
     `ranks` has one number of directions per view; `extra` names the moments beside the cross ones, of ``"within"`` and
     ``"means"``, whose directions count too. With three and more views it names all that count: ``"tensor"``, the
-    proxy tensor, and ``"pairs"``, the cross moments of two views each, as well.
+    proxy tensor, and ``"pairs"``, the cross moments of two views each, as well. `near` is an array on an accelerator,
+    which factors large matrices faster than the host.
     """
 
     ranks: tuple[int, ...]
@@ -37,6 +38,7 @@ class Options:
     seed: int | None = None
     names: tuple[str, ...] = ("a", "b")
     features: tuple[Array | None, ...] = (None, None)
+    near: Array | None = None
 
     @property
     def centred(self) -> bool:
@@ -101,7 +103,7 @@ def jdr(moments: Moments, options: Options) -> Embedding:
     as_given = moments.to_numpy()
     moments = placed(as_given, options)
     central = moments if options.centred else None
-    maps = whiteners(as_given, options.normalize, options.ridge, options.names, options.features, central)
+    maps = whiteners(as_given, options.normalize, options.ridge, options.names, options.features, central, options.near)
     blocks = normalized(moments, maps, options)
     X = blocks.pair(0, 1)
     if options.n_features_to_select is not None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 
+from jointdr.arrays import Array, is_accelerated
 from jointdr.base import KEEP_MOMENTS_BYTES, ViewsTransformer
 from jointdr.directions import Options, jdr, jdr_at, jdr_from_rows, moments_needed
 from jointdr.dyads import Dyads
@@ -254,7 +256,7 @@ class JDR(ViewsTransformer):
                 parts = [rows.fold(**moments_needed(options, mergeable=extendable))]
         self._require_finite(parts, views, rows)
         if options.solver == "exact":
-            options, self._embedding = self._solution(parts)
+            options, self._embedding = self._solution(parts, next(filter(is_accelerated, rows.views), None))
             if self.refine:
                 self._refine(rows, parts, options)
             if sum(part.nbytes for part in parts) <= KEEP_MOMENTS_BYTES:
@@ -369,7 +371,7 @@ class JDR(ViewsTransformer):
     def _solve(self, parts: list[Moments]) -> Embedding:
         return self._solution(parts)[1]
 
-    def _solution(self, parts: list[Moments]) -> tuple[Options, Embedding]:
+    def _solution(self, parts: list[Moments], near: Array | None = None) -> tuple[Options, Embedding]:
         """The embedding, and the options with everything decided that was left to the data."""
         whole = sum(parts[1:], parts[0])
         if whole.n_views > 2:
@@ -380,7 +382,7 @@ class JDR(ViewsTransformer):
         if auto:
             options = resolved(folds(parts, options), options, auto)
         self._note(options)
-        return options, jdr(whole, options)
+        return options, jdr(whole, replace(options, near=near))
 
     def _options(
         self, n_features: tuple[int, ...], n_responses: int, exact: bool = False

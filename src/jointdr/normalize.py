@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.arrays import Array, scale_rows
+from jointdr.arrays import Array, like, namespace, scale_rows, to_numpy
 from jointdr.moments import Moments
 from jointdr.products import Covariance
 
@@ -99,12 +99,13 @@ def whiteners(
     names: Sequence[str] = ("a", "b"),
     features: Sequence[Array | None] = (None, None),
     central: Moments | None = None,
+    near: Array | None = None,
 ) -> tuple[Whitener, ...]:
     """The normalization of each view (steps 1.1 to 1.4), O(n³) for ``"full"`` and O(n) for ``"feature"``.
 
     ``"joint"`` has the same maps as ``"full"``: what it changes is the proxy. Give the moments as they were folded, not
     centred yet: how far their centre lies from the mean says which variances are rounding. `central` are the same
-    moments about their mean, where these are at hand.
+    moments about their mean, where these are at hand. Matrices are factored beside the array `near`, if it is given.
     """
     if normalize is None:
         return tuple(Whitener(np.zeros(n), None, np.ones(n)) for n in moments.n_features)
@@ -134,7 +135,7 @@ def whiteners(
                 "compute them with covariance='full', or use normalize='feature'."
             )
         else:
-            matrix = whitening_matrix(Sigma, moments.eps, f"view {name!r}")
+            matrix = whitening_matrix(Sigma, moments.eps, f"view {name!r}", near)
         result.append(Whitener(mean, matrix, deviations))
     return tuple(result)
 
@@ -170,19 +171,30 @@ def regularized(moments: Moments, view: int, ridge: float | Literal["auto"], con
     return keep * Sigma + (diagonal if Sigma.ndim == 1 else np.diag(diagonal)), keep
 
 
+def _inverse_factor(R: Array, near: Array | None) -> Array:
+    """L⁻¹ of R = L Lᵀ, by the library and on the device of `near`; LinAlgError where there is none."""
+    if near is None:
+        return _lower_inverse(np.linalg.cholesky(R))
+    xp = namespace(near)
+    try:
+        return to_numpy(_lower_inverse(xp.linalg.cholesky(like(R, near, dtype=xp.float64))))
+    except RuntimeError as error:  # PyTorch's
+        raise np.linalg.LinAlgError(str(error)) from error
+
+
 def _lower_inverse(L: Array) -> Array:
     """The inverse of a lower triangular matrix, by halves, so that nearly all of it is matrix products."""
-    n = len(L)
+    n, xp = L.shape[0], namespace(L)
     if n <= 100:
-        return np.linalg.inv(L)
+        return xp.linalg.inv(L)
     top, rest = slice(0, n // 2), slice(n // 2, n)
-    inverse = np.zeros_like(L)
+    inverse = xp.zeros_like(L)
     inverse[top, top], inverse[rest, rest] = _lower_inverse(L[top, top]), _lower_inverse(L[rest, rest])
     inverse[rest, top] = -(inverse[rest, rest] @ (L[rest, top] @ inverse[top, top]))
     return inverse
 
 
-def whitening_matrix(Sigma: Array, eps: float, what: str) -> Array:
+def whitening_matrix(Sigma: Array, eps: float, what: str, near: Array | None = None) -> Array:
     """W with WᵀΣW = I and W Wᵀ = Σ⁺: the inverse transposed Cholesky factor (step 1.3), (n, k).
 
     Scaling to correlations first makes the test for singularity independent of units and does not change the
@@ -191,21 +203,24 @@ def whitening_matrix(Sigma: Array, eps: float, what: str) -> Array:
     deviations = np.sqrt(np.diag(Sigma))
     varying = np.flatnonzero(deviations > 0)
     n = len(varying)
-    W = np.zeros((len(Sigma), n))
     if n == 0:
-        return W
+        return np.zeros((len(Sigma), 0))
     scale = 1.0 / deviations[varying]
     R = (Sigma if n == len(Sigma) else Sigma[np.ix_(varying, varying)]) * scale
     R *= scale[:, None]
     tolerance = 10 * np.sqrt(n) * eps
     try:
         # NumPy throughout: the threads of SciPy's BLAS would compete with those of the products before and after.
-        inverse = _lower_inverse(np.linalg.cholesky(R))
+        inverse = _inverse_factor(R, near)
         reciprocal_condition = 1.0 / float(np.linalg.norm(R, 1) * np.vdot(inverse, inverse))  # a lower bound
     except np.linalg.LinAlgError:
         reciprocal_condition = 0.0
     if reciprocal_condition > tolerance:
-        W[varying] = scale[:, None] * inverse.T
+        inverse *= scale
+        if n == len(Sigma):
+            return inverse.T
+        W = np.zeros((len(Sigma), n))
+        W[varying] = inverse.T
         return W
     values, E = np.linalg.eigh(R)
     inside = values > tolerance * values[-1]
