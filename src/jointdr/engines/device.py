@@ -11,7 +11,7 @@ import numpy as np
 
 from jointdr.arrays import Array, is_sparse
 from jointdr.engines.folds import Block
-from jointdr.engines.stream import Lanes, Task, Told, stepped
+from jointdr.engines.stream import Lanes, Task, Told, ahead, stepped
 from jointdr.sources import Source
 
 BLOCK_BYTES = 512_000_000
@@ -65,10 +65,10 @@ class Device:
         told, steps = Told(watch), task.steps
         first = getattr(task.fold, "takes_any_response", False) and not any(map(_needs_views, steps))
         if not first:
-            return task(leaves, told, early=True, placed=self.placed)
+            return task(leaves, told, ahead, placed=self.placed)
         # Responses go along with the views: a small copy would have to wait for the large ones that are under way.
         task = replace(task, steps=())
-        return task(leaves, told, early=True, placed=lambda blocks: self.placed(_all_stepped(blocks, steps), True))
+        return task(leaves, told, ahead, placed=lambda blocks: self.placed(_all_stepped(blocks, steps), True))
 
     def template(self, X: Array) -> Array:
         """A view without rows, as folds get to see it."""

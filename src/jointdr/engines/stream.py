@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import nullcontext
@@ -50,6 +51,25 @@ def ahead(blocks: Iterator[T]) -> Iterator[T]:
         reader.shutdown(wait=False)  # where a fold has failed, this may run in the reader itself
 
 
+def ahead_of_waits(blocks: Iterator[T]) -> Iterator[T]:
+    """The same blocks, read `ahead` from when reading turns out to wait more than it computes, for a disk or a network.
+
+    Until then one thread reads and uses them in turn: where every core has such a thread, another one only competes.
+    """
+    waited = computed = 0.0
+    while waited <= computed:
+        began, busy = time.perf_counter(), time.thread_time()
+        block = next(blocks, None)
+        if block is None:
+            return
+        spent = time.thread_time() - busy
+        # Of the last few blocks; a thousandth of a second is no wait.
+        waited = 0.8 * waited + max(0.0, time.perf_counter() - began - spent - 1e-3)
+        computed = 0.8 * computed + spent
+        yield block
+    yield from ahead(blocks)
+
+
 @dataclass(frozen=True)
 class Task:
     """What is to be done with some leaves: a small value that can be sent to where they are read.
@@ -77,16 +97,16 @@ class Task:
         self,
         leaves: Sequence[Any],
         watch: Callable[[Block], object] | None = None,
-        early: bool = False,
+        early: Callable[[Iterator[Block]], Iterator[Block]] | None = None,
         placed: Callable[[Iterator[Block]], Iterator[Block]] | None = None,
     ) -> Any:
         """The state of these leaves; None if they have no rows.
 
-        `early` reads each block while another is folded; `placed` moves blocks to where they are folded.
+        `early` reads blocks while others are folded; `placed` moves blocks to where they are folded.
         """
         read = (leaf.blocks(self.rows) if self.views else leaf.responses(self.rows) for leaf in leaves)
         blocks: Iterator[Block] = chain.from_iterable(read)
-        blocks = ahead(blocks) if early else blocks
+        blocks = blocks if early is None else early(blocks)
         blocks = self.prepared(blocks if placed is None else placed(blocks), watch)
         with np.errstate(all="ignore"):  # what overflows shows in the state
             first = next(blocks, None)
@@ -130,7 +150,7 @@ class Lanes:
         lanes = max(1, min(cores, len(leaves), most))
         told = Told(watch)
         with _blas_threads(cores // lanes) if lanes > 1 else nullcontext(), ThreadPoolExecutor(lanes) as pool:
-            jobs = [pool.submit(task, leaves[i::lanes], told, True) for i in range(lanes)]
+            jobs = [pool.submit(task, leaves[i::lanes], told, ahead_of_waits) for i in range(lanes)]
             try:
                 failed = [job for job in wait(jobs, return_when=FIRST_EXCEPTION).done if job.exception() is not None]
                 return reduce(task.merge, [job.result() for job in failed or jobs])

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from itertools import cycle
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,6 +16,8 @@ import numpy as np
 from jointdr.arrays import Array
 from jointdr.engines.folds import Block
 from jointdr.sources import Source
+
+ARROW_NAMES = {"float32": "float", "float64": "double"}
 
 BUFFER_BYTES = 65_536
 """Every column is read from the file in steps of this size, so that row groups may be larger than memory."""
@@ -63,20 +64,10 @@ class RowGroup:
     columns: Columns = field(repr=False)
 
     def blocks(self, size: int) -> Iterator[Block]:
-        """Its rows, at most `size` at a time; the memory of a block is used again after the next one."""
-        width = [len(view) for view in self.columns.views]
-        rows = min(size, self.n_rows)
-        # By columns, as the file has them, so that each is copied in one go; products take either order.
-        pair = [
-            [np.empty((rows, n), dtype=d, order="F") for n, d in zip(width, self.columns.dtypes, strict=True)]
-            for _ in range(2)
-        ]
-        for (start, batch), buffers in zip(self._batches(size, True), cycle(pair), strict=False):
-            views = tuple(X[: batch.num_rows] for X in buffers)
-            for X, names in zip(views, self.columns.views, strict=True):
-                for j, name in enumerate(names):
-                    X[:, j] = self._numbers(batch, name)
-            yield self._block(start, batch, views)
+        """Its rows, at most `size` at a time, by columns, as the file has them; products take either order."""
+        for start, batch in self._batches(size, True):
+            views = zip(self.columns.views, self.columns.dtypes, strict=True)
+            yield self._block(start, batch, tuple(self._view(batch, names, dtype) for names, dtype in views))
 
     def responses(self, size: int) -> Iterator[Block]:
         """The same without the views."""
@@ -100,6 +91,16 @@ class RowGroup:
         response = np.empty((batch.num_rows, 0)) if not y else y[0] if len(y) == 1 else np.column_stack(y)
         weight = None if self.columns.weight is None else self._numbers(batch, self.columns.weight).astype(float)
         return Block(views, response, weight, start)
+
+    def _view(self, batch: Any, names: Sequence[str], dtype: str) -> Array:
+        """Some columns side by side, (rows, n)."""
+        part = batch.select(names)
+        if {str(kind) for kind in part.schema.types} == {ARROW_NAMES[dtype]} and not any(c.null_count for c in part):
+            return part.to_tensor(row_major=False).to_numpy()  # in one go, where they are what is asked for
+        X = np.empty((batch.num_rows, len(names)), dtype, order="F")
+        for j, name in enumerate(names):
+            X[:, j] = self._numbers(batch, name)
+        return X
 
     def _numbers(self, batch: Any, name: str) -> Array:
         column = batch.column(name)
