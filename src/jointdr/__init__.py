@@ -7,6 +7,7 @@ from jointdr.family import OLS, PCA
 from jointdr.hessian import IHT, PHD
 from jointdr.imc import IMC
 from jointdr.kernel import KernelRegression
+from jointdr.memory import config_context, get_config, set_config
 from jointdr.moments import Moments
 from jointdr.regressor import JDRRegressor
 from jointdr.slicing import SAVE, SIR, SOLS
@@ -30,4 +31,7 @@ __all__ = [
     "KernelRegression",
     "Moments",
     "Views",
+    "config_context",
+    "get_config",
+    "set_config",
 ]

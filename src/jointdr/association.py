@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from jointdr import persist
+from jointdr import memory, persist
 from jointdr.arrays import Array
 from jointdr.bandwidths import chosen
 from jointdr.base import ViewsTransformer, exponent_of
@@ -191,7 +191,7 @@ class AssociationModel(Recommender):
         bandwidths = self._bandwidths(dyads, sides)
         head = self._head_of(dyads.Y, dyads.is_complete, sides, bandwidths)
         self._remember(dyads)
-        truncation = measured(head, float(self.max_bytes) / 2) if isinstance(head, GridRegression) else None
+        truncation = measured(head, self._block_bytes() / 2) if isinstance(head, GridRegression) else None
         self._set(embedding, sides, bandwidths, head, truncation)
         if truncation is not None:
             truncation.warn_if_large()
@@ -283,7 +283,7 @@ class AssociationModel(Recommender):
             kernels = (sides[0].kernel(description), sides[1].kernel(description))
             rng = check_random_state(self.random_state)
             own = 1.0 - float(self.borrow)
-            return chosen(dyads.Y, dyads.is_complete, kernels, float(self.max_bytes), rng, own)
+            return chosen(dyads.Y, dyads.is_complete, kernels, self._block_bytes(), rng, own)
         given = pair_of(value)
         if given is None or min(given) < 0:
             raise ValueError(f"{name}={value!r} must be 'auto', a number >= 0, or one for rows and one for columns.")
@@ -314,13 +314,13 @@ class AssociationModel(Recommender):
 
     def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], Block]:
         Z = [None if X is None else side.describe(X) for side, X in zip(self._sides, (A, B), strict=True)]
-        return self._placed_head().scorer(Z[0], Z[1], float(self.max_bytes) / 2, count)
+        return self._placed_head().scorer(Z[0], Z[1], self._block_bytes() / 2, count)
 
     def _ranker(self, A: Array | None) -> tuple[Callable[[slice], Block | SparseBlock], int]:
         if not isinstance(self._head, GridRegression) or not self._head.is_sparse:
             return super()._ranker(A)
         Z = None if A is None else self._sides[0].describe(A)
-        size = self._head.rows_at_once(len(self.column_ids_), float(self.max_bytes) / 2, ranked=True)
+        size = self._head.rows_at_once(len(self.column_ids_), self._block_bytes() / 2, ranked=True)
         return self._head.ranker(Z), size
 
     def _placed_head(self) -> Head:
@@ -338,8 +338,12 @@ class AssociationModel(Recommender):
         state = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_on_device"}  # that is this machine's
 
+    def _block_bytes(self) -> int:
+        """`max_bytes`, or less where the memory budget asks for it."""
+        return memory.within(float(self.max_bytes), 0.4)
+
     def _rows_at_once(self, n_columns: int) -> int:
-        return self._head.rows_at_once(n_columns, float(self.max_bytes) / 2)
+        return self._head.rows_at_once(n_columns, self._block_bytes() / 2)
 
     # ---------------------------------------------------------------- tuning
 

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from jointdr import memory
 from jointdr.arrays import Array
 from jointdr.bootstrap_result import Angle, Bootstrap
 from jointdr.directions import Options, jdr, moments_needed
@@ -238,7 +239,9 @@ def _number_of_blocks(n_blocks: int | None, rows: Rows, options: Options) -> int
             f"{BLOCKS_BYTES / 1e6:.0f} MB. Give n_blocks={FEWEST_BLOCKS} or more if memory allows, "
             "use normalize='feature' or None, or select features first."
         )
-    return min(MOST_BLOCKS, BLOCKS_BYTES // size, n_rows // 5)
+    n_blocks = int(min(MOST_BLOCKS, BLOCKS_BYTES // size, n_rows // 5))
+    memory.require(2.0 * n_blocks * size, f"The moments of {n_blocks} blocks of rows", "give a smaller n_blocks")
+    return n_blocks
 
 
 def _require_sensible(model: Any, n: Any, level: Any) -> None:

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from jointdr import memory
 from jointdr.arrays import Array, is_sparse, to_numpy
 from jointdr.bandwidths import MULTIPLES, chosen, multiples
 from jointdr.columns import effective
@@ -140,7 +141,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         if isinstance(self.bandwidth, str):
             self._require_auto()
             rng = check_random_state(self.random_state)
-            self.bandwidth_ = chosen(dyads.Y, dyads.is_complete, (a, b), self.max_bytes, rng)
+            self.bandwidth_ = chosen(dyads.Y, dyads.is_complete, (a, b), self._block_bytes(), rng)
         else:
             self.bandwidth_ = self._given(2)
         kernels = (a.at(self.bandwidth_[0]), b.at(self.bandwidth_[1]))
@@ -190,11 +191,21 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         tables = (X.A, X.B) if isinstance(X, Dyads) else tuple(X)
         Z = [None if T is None else self._centred(k, T) for k, T in enumerate(tables)]
         n_rows, n_columns = (size if z is None else len(z) for z, size in zip(Z, self.grid_.Y.shape, strict=True))
-        scorer = placed(self.grid_, self.device).scorer(Z[0], Z[1], self.max_bytes / 2, return_neighbors)
-        size = self.grid_.rows_at_once(n_columns, self.max_bytes / 2)
+        memory.require(
+            16.0 * n_rows * n_columns,  # in blocks, and side by side
+            f"The scores of {n_rows} rows with {n_columns} columns",
+            "predict fewer rows at a time",
+        )
+        held = self._block_bytes() / 2
+        scorer = placed(self.grid_, self.device).scorer(Z[0], Z[1], held, return_neighbors)
+        size = self.grid_.rows_at_once(n_columns, held)
         blocks = [scorer(at) for at in slices(n_rows, size)]
         scores = np.vstack([block.scores for block in blocks])
         return (scores, np.vstack([block.notes["neighbors"] for block in blocks])) if return_neighbors else scores
+
+    def _block_bytes(self) -> int:
+        """`max_bytes`, or less where the memory budget asks for it."""
+        return memory.within(self.max_bytes, 0.4)
 
     def _centred(self, k: int, table: Any) -> Array:
         Z = _dense(table)
@@ -215,7 +226,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
 
     def _products(self, queries: list[Array]) -> Iterator[tuple[slice, Array]]:
         """The product of all views' weights, for some of the queries at a time."""
-        size = max(1, int(self.max_bytes) // (16 * len(self.points_) * len(self.points_[0])))
+        size = max(1, self._block_bytes() // (16 * len(self.points_) * len(self.points_[0])))
         for at in slices(len(queries[0]), size):
             multiples = self.bandwidth_ if self.adaptive is not None else (1.0,)
             kernels = [Kernel(P, h, self.adaptive) for P, h in zip(self.points_, multiples, strict=True)]
@@ -231,7 +242,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         points = self._scaled(views, units)
         error = np.zeros(len(tried))
         w = np.ones(m) if self.weight_ is None else self.weight_
-        for part in slices(len(at), max(1, int(self.max_bytes) // (16 * m * len(points)))):
+        for part in slices(len(at), max(1, self._block_bytes() // (16 * m * len(points)))):
             D = [squared_distances(Z[at[part]], Z) for Z in points]
             same = sum(D[1:], D[0]) < SAME_POINT  # the row itself, and copies of it
             for i, c in enumerate(tried):

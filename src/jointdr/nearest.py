@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jointdr import memory
 from jointdr.arrays import Array, is_sparse
 from jointdr.engines.local import slices
 
@@ -147,7 +148,8 @@ class Index:
     def _distances(self, Z: Array, numbers: Array) -> Array:
         """The squared distances to the points with these numbers; O(queries · k · r)."""
         D = np.empty(numbers.shape)
-        for at in slices(len(numbers), max(1, GATHERED_BYTES // (8 * D.shape[1] * self.points.shape[1]))):
+        size = max(1, memory.within(GATHERED_BYTES, 0.1) // (8 * D.shape[1] * self.points.shape[1]))
+        for at in slices(len(numbers), size):
             if is_sparse(self.points):
                 D[at] = self._sparse_distances(Z[at], numbers[at])
             elif self.cosine:

@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from jointdr import memory
 from jointdr.arrays import Array, is_sparse
 from jointdr.dyads import Dyads
 from jointdr.engines.local import slices
@@ -54,6 +55,11 @@ class Recommender(BaseEstimator):
         A, B = (None if X is None else self._checked(k, X).X for k, X in enumerate((A_new, B_new)))
         n_rows = len(self.row_ids_) if A is None else A.shape[0]
         n_columns = len(self.column_ids_) if B is None else B.shape[0]
+        memory.require(
+            8.0 * n_rows * n_columns,
+            f"The scores of {n_rows} rows with {n_columns} columns",
+            "predict fewer rows at a time, or ask for the best columns of each with recommend",
+        )
         scorer = self._scorer(A, B)
         blocks = list(self._row_blocks(n_rows, n_columns))
         if len(blocks) == 1:
@@ -147,7 +153,7 @@ class Recommender(BaseEstimator):
 
     def _rows_at_once(self, n_columns: int) -> int:
         """For how many rows scores are computed at a time; results do not depend on it."""
-        return max(1, 64_000_000 // (24 * n_columns))
+        return max(1, memory.within(64e6, 0.1) // (24 * n_columns))
 
     # ---------------------------------------------------------------- what was fitted
 

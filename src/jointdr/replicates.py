@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
+from jointdr import memory
 from jointdr.arrays import Array
 from jointdr.directions import Options, normalized, placed, unfolding
 from jointdr.engines.local import slices
@@ -64,7 +65,7 @@ class BlockMoments:
         ----------
         counts : (replicates, blocks) array
         """
-        for at in slices(len(counts), max(1, CHUNK_BYTES // (8 * self._sums.shape[1]))):
+        for at in slices(len(counts), max(1, memory.within(CHUNK_BYTES, 0.1) // (8 * self._sums.shape[1]))):
             # One product for many replicates: the blocks are read from memory once.
             for sums, totals in zip(counts[at] @ self._sums, counts[at] @ self._totals, strict=True):
                 yield self._moments(sums, totals)

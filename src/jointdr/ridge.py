@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from jointdr import memory
 from jointdr.arrays import Array, dense_product, is_sparse
 from jointdr.completion import Pairs
 from jointdr.engines.local import slices
@@ -91,6 +92,8 @@ class Coordinates:
             values, Q = _eigen(kernel.similarities_at(None, everything) + CONSTANT)
             return Coordinates(kernel, Q / np.sqrt(values), Q * np.sqrt(values), values, CONSTANT)
         count = max(1, min(LANDMARKS, MOST_FEATURES // kernel.count))
+        instead = "use head='kernel' or head='bilinear'"
+        memory.require(16.0 * count * kernel.count, f"The kernels of {kernel.count} entities with {count}", instead)
         landmarks = kernel.chosen(np.sort(rng.choice(kernel.count, count, replace=False)))
         values, Q = _eigen(landmarks.similarities_at(None, slice(0, count)) + CONSTANT)
         points = tuple(part.points for part in kernel.kernels)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from jointdr import memory
 from jointdr.arrays import Array
 from jointdr.directions import Options
 from jointdr.factorize import SOLVERS, chosen_solver
@@ -147,6 +148,10 @@ def _tensor_solver(model: Any, n_features: tuple[int, ...], n_responses: int, au
     copies = int(model.n_folds) * (1 + 2 * len(n_features)) if auto else 1
     needed = 8 * n_responses * float(np.prod(n_features, dtype=float)) * copies
     if needed <= float(model.max_tensor_bytes) or model.normalize == "joint":
+        if model.solver in ("auto", "exact"):
+            memory.require(
+                2 * needed, "The proxy tensor and its sums", "use solver='randomized', which does not form it"
+            )
         return "exact" if model.solver == "auto" else model.solver
     if model.solver == "exact":
         raise ValueError(

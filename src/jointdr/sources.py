@@ -67,6 +67,9 @@ class Source(ABC):
     separable = True
     """Whether the response can be read without the views."""
 
+    reader_bytes = 0
+    """What a reader of one leaf holds beside the blocks that it gives, in bytes."""
+
     table: Array | None = None
     """Where all views are columns of one table: its column names, or numbers, (1, columns)."""
 

@@ -122,7 +122,8 @@ def formed(rows: Rows, maps: Sequence[Whitener], n_folds: int = 1, seed: int = 0
     nbytes = 8 * n_folds * rows.n_responses * left * sizes[-1]
     fold = SumsOfGroups(of_block, RandomParts(n_folds, seed), n_folds, nbytes)
     none = (np.zeros(()), np.zeros((rows.n_responses, left, sizes[-1])))
-    parts = [part or none for part in rows.folded(fold, block_rows(rows.views))]
+    size = min(block_rows(rows.views), rows.large_block_rows(left))  # of which all products of features are formed
+    parts = [part or none for part in rows.folded(fold, size)]
     tensors = []
     for _, total in parts:
         X = total.reshape(-1, *sizes)

@@ -282,7 +282,7 @@ class _Bench(_Refitted):
     def __init__(self, model: AssociationModel, split: Split, most: int | None, n_splits: int) -> None:
         super().__init__(model, split)
         self.most = most
-        self.budget = float(model.max_bytes) / (4 * n_splits)  # of distances and of sums each, with room for products
+        self.budget = model._block_bytes() / (4 * n_splits)  # of distances and of sums each, with room for products
         self.embeddings: dict[str, ViewsTransformer] = {}
         self.described: tuple[str, tuple[Side, Side], list[Tables | None]] | None = None
         self.sums: dict[Any, Any] = {}
@@ -313,7 +313,7 @@ class _Bench(_Refitted):
             self.sums[row_key] = grid.row_sums(K)
         if column_key not in self.columns:
             self.columns.clear()  # they are large; settings come with the row bandwidths of one after the other
-            self.columns[column_key] = Columns(grid.kernels[1], Z[1], float(model.max_bytes))
+            self.columns[column_key] = Columns(grid.kernels[1], Z[1], model._block_bytes())
         return grid.averaged(self.sums[row_key], self.columns[column_key])[0]
 
     def _descriptions(self, model: AssociationModel) -> tuple[tuple[Side, Side], list[Tables | None]]:

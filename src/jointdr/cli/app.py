@@ -24,6 +24,7 @@ from jointdr.cli.recommend import recommend
 from jointdr.cli.report import report
 from jointdr.cli.reproduce import reproduce
 from jointdr.cli.tune import tune
+from jointdr.memory import config_context
 
 app = typer.Typer(name="jointdr", add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
 for command in (fit, tune, predict, recommend, explain, explore, evaluate, report, info, demo, reproduce):
@@ -48,6 +49,14 @@ def _about(
     debug: Annotated[
         bool, typer.Option("--debug", help="Show where an error came from; may stand anywhere on the line.")
     ] = False,
+    memory_budget: Annotated[
+        str | None,
+        typer.Option(
+            "--memory-budget",
+            metavar="SIZE",
+            help="Memory for work in blocks, such as 2GB; by default half of what is free. May stand anywhere.",
+        ),
+    ] = None,
 ) -> None:
     """Which unknown pairs of two kinds of things score high, also for things never seen before?
 
@@ -62,11 +71,13 @@ def _about(
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code."""
     debug = "--debug" in arguments
-    arguments = _repeated([word for word in arguments if word != "--debug"] or ["--help"])
+    budget, rest = _budget([word for word in arguments if word != "--debug"])
+    arguments = _repeated(rest or ["--help"])
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say(f"Warning: {_one_line(message)}")
         try:
-            code = app(list(arguments), prog_name="jointdr", standalone_mode=False)
+            with config_context(memory_budget=budget):
+                code = app(list(arguments), prog_name="jointdr", standalone_mode=False)
             sys.stdout.flush()
         except BrokenPipeError:
             # The reader, `head` for example, has seen enough; what is left must not fail again when Python ends.
@@ -81,6 +92,15 @@ def run(arguments: Sequence[str]) -> int:
     if code == INTERRUPTED:  # which is also what newer releases of typer return for Ctrl-C
         say("Interrupted.")
     return code if isinstance(code, int) else 0
+
+
+def _budget(arguments: list[str]) -> tuple[str | None, list[str]]:
+    """The value of ``--memory-budget``, wherever it stands, and the other words."""
+    for i, word in enumerate(arguments):
+        name, equals, value = word.partition("=")
+        if name == "--memory-budget" and (equals or i + 1 < len(arguments)):
+            return value if equals else arguments[i + 1], arguments[:i] + arguments[i + (1 if equals else 2) :]
+    return None, arguments
 
 
 def _repeated(arguments: list[str]) -> list[str]:

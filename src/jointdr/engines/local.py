@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jointdr import memory
 from jointdr.arrays import Array, is_accelerated, is_sparse, take_columns
 from jointdr.engines.folds import (
     Block,
@@ -37,10 +38,17 @@ ACCELERATOR_BLOCK_BYTES = 1_000_000_000
 FEWEST_ROWS = 256
 """Rows in a block of very wide data, where the cache cannot hold enough of them."""
 
+BLOCK_SHARE = 0.05
+"""The largest share of the memory budget that a block may take: a few are held at a time, with what is made of them."""
+
 
 def block_rows(views: Sequence[Array], minimum: int = FEWEST_ROWS, block_bytes: int = BLOCK_BYTES) -> int:
-    """Rows per block: as many as fit `block_bytes`, but at least `minimum`; more on an accelerator."""
-    if any(map(is_accelerated, views)):
+    """Rows per block: as many as fit `block_bytes`, but at least `minimum` if the memory budget allows it.
+
+    On an accelerator, which has memory of its own, there are more.
+    """
+    accelerated = any(map(is_accelerated, views))
+    if accelerated:
         block_bytes = ACCELERATOR_BLOCK_BYTES
     fitting = (
         LARGE_BLOCK_BYTES // max(1, 12 * X.nnz // max(1, X.shape[0]))
@@ -48,7 +56,23 @@ def block_rows(views: Sequence[Array], minimum: int = FEWEST_ROWS, block_bytes: 
         else block_bytes // (8 * X.shape[1])
         for X in views
     )
-    return max(minimum, min(fitting))
+    rows = max(minimum, min(fitting))
+    return rows if accelerated else max(1, min(rows, memory.within(2**62, BLOCK_SHARE) // _row_bytes(views)))
+
+
+def _row_bytes(views: Sequence[Array]) -> int:
+    """Of the widest view, as dense numbers or as they are stored."""
+    return max(12 * X.nnz // max(1, X.shape[0]) + 1 if is_sparse(X) else 8 * X.shape[1] for X in views)
+
+
+def require_state(nbytes: float, views: Sequence[Array]) -> None:
+    """Raise if the memory budget has no room for sums of so many bytes, those of a block, and what is made of them."""
+    counts = " and ".join(str(X.shape[1]) for X in views)
+    memory.require(
+        2.5 * nbytes,
+        f"The sums of products of {counts} features",
+        "select features first, use solver='randomized' with normalize='feature', which does not form n × n matrices",
+    )
 
 
 def _spreads(y: Array) -> Array:
@@ -131,6 +155,7 @@ class Rows:
 
     def folded(self, fold: Fold[State], size: int) -> State:
         """The state of a fold of all rows, in one read, at most `size` of them at a time."""
+        require_state(fold.nbytes, self.views)
         return fold(self.blocks(size))
 
     def fold(self, **keep: Any) -> Moments:
@@ -185,7 +210,8 @@ class Rows:
     def large_block_rows(self, width: int = 1) -> int:
         """Rows of a block that is not copied to be centred, where so many numbers per row are made on the way."""
         rows = block_rows(self.views, block_bytes=LARGE_BLOCK_BYTES)
-        most = ACCELERATOR_BLOCK_BYTES if any(map(is_accelerated, self.views)) else LARGE_BLOCK_BYTES
+        accelerated = any(map(is_accelerated, self.views))
+        most = ACCELERATOR_BLOCK_BYTES if accelerated else memory.within(LARGE_BLOCK_BYTES, BLOCK_SHARE)
         return max(16, min(rows, most // (8 * width)))
 
     def _moments_bytes(self, keep: dict[str, Any]) -> int:

@@ -16,9 +16,10 @@ import joblib
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from jointdr import memory
 from jointdr.arrays import Array, is_sparse
 from jointdr.engines.folds import Block, Fold, Groups, LeftOut, State, SumsOf
-from jointdr.engines.local import FEWEST_ROWS, Rows
+from jointdr.engines.local import FEWEST_ROWS, Rows, require_state
 from jointdr.engines.looks import FirstNotFinite, Gather, Labels, Summarize, Summary
 from jointdr.sources import Source
 
@@ -27,6 +28,9 @@ READ_BYTES = 8_000_000
 
 MOST_READ_BYTES = 64_000_000
 """Folds of wide views ask for more rows at a time, but not for more than this."""
+
+READ_SHARE = 0.03
+"""The share of the memory budget that the blocks which all threads read at a time may take: each holds some fifteen."""
 
 STATE_BYTES = 1_000_000_000
 """States of all threads together may take this much; fewer threads fold, with more BLAS threads each, beyond it."""
@@ -85,6 +89,8 @@ class Task:
         How many are folded at a time.
     views : bool
         Whether views are read, or the response alone.
+    reader_bytes : int
+        What a reader holds beside the blocks that it gives.
     """
 
     fold: Any
@@ -92,6 +98,7 @@ class Task:
     rows: int
     size: int
     views: bool = True
+    reader_bytes: int = 0
 
     def __call__(
         self,
@@ -146,7 +153,9 @@ class Lanes:
     def run(self, task: Task, leaves: Sequence[Any], watch: Any = None) -> Any:
         """The merged state of all leaves."""
         cores = self.width()
-        most = max(1, STATE_BYTES // max(1, 2 * task.fold.nbytes))
+        most = max(1, memory.within(STATE_BYTES, 0.5) // max(1, 2 * task.fold.nbytes))
+        if task.reader_bytes:
+            most = max(1, min(most, memory.within(2**62, 0.5) // task.reader_bytes))
         lanes = max(1, min(cores, len(leaves), most))
         told = Told(watch)
         with _blas_threads(cores // lanes) if lanes > 1 else nullcontext(), ThreadPoolExecutor(lanes) as pool:
@@ -288,6 +297,10 @@ class Stream(Rows):
 
     def gathered(self) -> tuple[Array, Array | None]:
         """The response and the weights of all rows, in memory: 8 bytes a row, or 16."""
+        if self.source.n_rows is not None:
+            nbytes = 16 * self.source.n_rows * (2 if self.source.has_weight else 1)  # the parts, and the whole of them
+            instead = "give the edges= of slices, or transform y before it is written"
+            memory.require(nbytes, f"The responses of {self.source.n_rows} rows", instead)
         held = self._run(Gather(), RESPONSE_ROWS, views=False)
         parts = [held[start] for start in sorted(held)]
         weights = [w for _, w in parts if w is not None]
@@ -315,7 +328,11 @@ class Stream(Rows):
     def _run(self, fold: Any, size: int, views: bool) -> Any:
         source = self.source
         engine = Lanes() if source.engine is None else source.engine
-        task = Task(fold, self.steps, self._read_rows(size) if views else RESPONSE_ROWS, size, views)
+        require_state(fold.nbytes, source.templates)
+        rows = self._read_rows(size) if views else RESPONSE_ROWS
+        held = source.reader_bytes if views else 0
+        memory.require(held, f"Pages of the columns of {source!r}", "write the files with smaller row groups or pages")
+        task = Task(fold, self.steps, rows, size, views, held)
         watch = source.watch if views else None
         if source.checkpoint is None or not views:
             state = engine.run(task, source.leaves(), watch)
@@ -330,8 +347,10 @@ class Stream(Rows):
         width = max(1, self.source.row_bytes)
         if self.source.engine is not None and self.source.engine.block_bytes:
             return max(FEWEST_ROWS, int(self.source.engine.block_bytes) // width)
-        size = max(1, min(size, MOST_READ_BYTES // width))
-        return max(FEWEST_ROWS, size, READ_BYTES // width // size * size)
+        usual = memory.within(READ_BYTES, READ_SHARE / joblib.cpu_count())
+        most = memory.within(MOST_READ_BYTES, 4 * READ_SHARE / joblib.cpu_count())
+        size = max(1, min(size, most // width))
+        return max(1, min(FEWEST_ROWS, most // width), size, usual // width // size * size)
 
 
 def stepped(block: Block, steps: Iterable[Step]) -> Block:

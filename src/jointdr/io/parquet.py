@@ -19,6 +19,9 @@ from jointdr.sources import Source
 
 ARROW_NAMES = {"float32": "float", "float64": "double"}
 
+PAGE_BYTES = 1_000_000
+"""What writers put into a page of a column at most, unless they are told otherwise."""
+
 BUFFER_BYTES = 65_536
 """Every column is read from the file in steps of this size, so that row groups may be larger than memory."""
 
@@ -133,6 +136,13 @@ class ParquetSource(Source):
         """The views without rows."""
         parts = zip(self._columns.views, self._columns.dtypes, strict=True)
         return tuple(np.empty((0, len(view)), dtype) for view, dtype in parts)
+
+    @property
+    def reader_bytes(self) -> int:  # type: ignore[override]
+        """A page of every column, as it lies in the file and as numbers."""
+        group = max(self._groups, key=lambda group: group.n_rows)
+        width = sum(len(view) for view in self._columns.views)
+        return 2 * width * min(PAGE_BYTES, 8 * group.n_rows)
 
     def place(self, row: int) -> str:
         """The file, the row group and the row in it."""

@@ -1,0 +1,171 @@
+"""How much memory work may take that is done in blocks: a budget that is given, or half of what is free."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+SHARE = 0.5
+"""Of the free memory, where no budget is given."""
+
+UNITS = {"": 1, "B": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+
+MEMINFO = Path("/proc/meminfo")
+CGROUPS = (  # of a container, in the second and the first version of cgroups
+    (Path("/sys/fs/cgroup"), "memory.max", "memory.current"),
+    (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"),
+)
+UNKNOWN = 2.0**62
+
+_everywhere: dict[str, int | None] = {"memory_budget": None}
+_here: ContextVar[int | None] = ContextVar("memory_budget", default=None)
+
+
+class MemoryBudgetError(ValueError):
+    """Something takes more memory than the budget allows, and was not begun."""
+
+
+def parsed(value: Any) -> int | None:
+    """A budget in bytes from a number, or a text such as ``"2 GB"`` or ``"512 MiB"``; None stays None."""
+    if value is None:
+        return None
+    found = float("nan")
+    if isinstance(value, Real) and not isinstance(value, bool):
+        found = float(value)
+    elif isinstance(value, str) and (match := re.fullmatch(r"\s*(\d+\.?\d*)\s*([KMGT]I?)?B?\s*", value.upper())):
+        found = float(match[1]) * UNITS[match[2] or ""]
+    if not 1 <= found < 2**62:
+        raise ValueError(f"memory_budget={value!r} must be a number of bytes, a text such as '2 GB', or None.")
+    return int(found)
+
+
+def set_config(*, memory_budget: Any = None) -> None:
+    """Set the memory budget from now on.
+
+    Parameters
+    ----------
+    memory_budget : number of bytes, str such as ``"2 GB"``, or None
+        As in `config_context`.
+    """
+    _everywhere["memory_budget"] = parsed(memory_budget)
+
+
+def get_config() -> dict[str, int]:
+    """The settings in force: the memory budget in bytes, given or half of what is free now.
+
+    Examples
+    --------
+    >>> import jointdr
+    >>> with jointdr.config_context(memory_budget="1.5 GB"):
+    ...     jointdr.get_config()
+    {'memory_budget': 1500000000}
+    """
+    return {"memory_budget": budget()}
+
+
+@contextmanager
+def config_context(*, memory_budget: Any = None) -> Iterator[None]:
+    """A context in which blocked work keeps to a memory budget.
+
+    Parameters
+    ----------
+    memory_budget : number of bytes, str such as ``"2 GB"``, or None
+        How much memory may be taken beyond the data that is given and beyond the result. None is half of what is free,
+        in this container if it has a limit, or what `set_config` has set.
+
+    Notes
+    -----
+    Blocks become smaller and threads fewer until a fit, or a prediction, keeps to the budget; results change in the
+    last digits only. What cannot be done within it is refused by a `MemoryBudgetError` before it begins, which says how
+    much is needed. Workers of a cluster keep to their own limits.
+
+    Examples
+    --------
+    >>> import jointdr, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.standard_normal((2, 500, 300))
+    >>> with jointdr.config_context(memory_budget="1 MB"):
+    ...     try:
+    ...         jointdr.JDR(1, solver="exact").fit((A, B), A[:, 0] * B[:, 0])
+    ...     except ValueError as error:
+    ...         print(str(error)[:98])
+    The sums of products of 300 and 300 features take 14.4 MB, and the memory budget is 1 MB: select f
+    """
+    token = _here.set(parsed(memory_budget))
+    try:
+        yield
+    finally:
+        _here.reset(token)
+
+
+def budget() -> int:
+    """The budget in bytes."""
+    for given in (_here.get(), _everywhere["memory_budget"]):
+        if given is not None:
+            return given
+    return max(1, int(SHARE * free()))
+
+
+def within(most: float, share: float) -> int:
+    """The size of something that is done in blocks: `most`, or less where that is more than a share of the budget."""
+    return max(1, int(min(most, share * budget())))
+
+
+def require(needed: float, what: str, instead: str) -> None:
+    """Raise unless the budget allows so many bytes; `what` takes them, and `instead` is what a user can do."""
+    allowed = budget()
+    if needed > allowed:
+        raise MemoryBudgetError(
+            f"{what} take {said(needed)}, and the memory budget is {said(allowed)}: {instead}, or allow more with "
+            f"jointdr.config_context(memory_budget={said(1.1 * needed)!r}), --memory-budget on the command line."
+        )
+
+
+def said(nbytes: float) -> str:
+    """A number of bytes to be read.
+
+    >>> said(12_300_000_000), said(999), said(2e6)
+    ('12.3 GB', '999 B', '2 MB')
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if nbytes < 999.5:
+            return f"{nbytes:.3g} {unit}"
+        nbytes /= 1e3
+    return f"{nbytes:.4g} TB"
+
+
+def free() -> float:
+    """Memory that can be taken without others having to give way, in bytes; `UNKNOWN` where nothing tells."""
+    return min(_free_of_machine(), *(_free_of_container(*group) for group in CGROUPS))
+
+
+def _free_of_machine() -> float:
+    try:
+        found = re.search(r"^MemAvailable:\s*(\d+) kB", MEMINFO.read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    if found:
+        return 1024.0 * int(found[1])
+    try:
+        import psutil  # beside other packages; not on every machine
+    except ImportError:
+        return UNKNOWN
+    return float(psutil.virtual_memory().available)
+
+
+def _free_of_container(folder: Path, limit: str, used: str) -> float:
+    try:
+        most = (folder / limit).read_text().strip()
+        if most == "max":
+            return UNKNOWN
+        # Files that were read and can be read again are counted as used.
+        files = re.search(r"^(?:total_)?inactive_file (\d+)", (folder / "memory.stat").read_text(), re.MULTILINE)
+        taken = float((folder / used).read_text()) - (float(files[1]) if files else 0.0)
+        return max(0.0, float(most) - taken)
+    except (OSError, ValueError):
+        return UNKNOWN
