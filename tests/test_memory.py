@@ -78,6 +78,15 @@ def test_what_takes_too_much_is_refused_before_it_begins(rng, tmp_path):
         bootstrap(model, (A[:, :30], B[:, :30]), y)
 
 
+def test_wide_tables_of_entities(rng):
+    Y, A = rng.random((30, 20)), sparse.random_array((30, 400), density=0.1, rng=rng, format="csr")
+    dyads = Dyads(Y, A, rng.standard_normal((20, 5)))
+    with config_context(memory_budget="5 MB"):
+        with pytest.raises(MemoryBudgetError, match="400 and 5 features take"):
+            JDR(1, ridge=0.1).fit(dyads)
+        JDR(1, normalize="feature").fit(dyads)
+
+
 def test_scores_that_do_not_fit(rng):
     Y = sparse.random_array((300, 300), density=0.05, rng=rng, format="csr")
     A, B = rng.standard_normal((2, 300, 4))

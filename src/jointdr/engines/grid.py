@@ -25,7 +25,7 @@ from jointdr.arrays import (
     sum_of_squares,
     take_rows,
 )
-from jointdr.engines.local import BLOCK_BYTES, LARGE_BLOCK_BYTES, block_rows, fold_of, slices
+from jointdr.engines.local import BLOCK_BYTES, LARGE_BLOCK_BYTES, block_rows, fold_of, require_state, slices
 from jointdr.moments import Moments
 from jointdr.products import Covariance, Keep
 
@@ -165,10 +165,18 @@ class Grid:
                 covariance=keep.covariance,
                 cross_covariance=keep.cross_covariance,
             )
+        require_state(self._moments_bytes(keep), (self.A, self.B))
         moments = Moments(keep=keep, **self._sums(keep, center, y_center, means))
         if center is None or isinstance(center, int) or moments._is_about(center, moments.y_center):
             return moments
         return moments.about(center)  # sparse tables, which were not centred
+
+    def _moments_bytes(self, keep: Keep) -> int:
+        """About how large moments are, as in `Rows`."""
+        widths = [X.shape[1] for X in (self.A, self.B)]
+        if "full" in keep.covariance:
+            return 16 * sum(widths) ** 2
+        return 16 * widths[0] * widths[1] if "cross" in keep.blocks else 0
 
     def _sums(self, keep: Keep, center: Any, y_center: Any, means: Means) -> dict[str, Any]:
         """The fields of the `Moments`; dense tables are centred, sparse ones summed about 0."""
