@@ -32,6 +32,8 @@ from jointdr.products import Covariance, Keep
 Means = Literal["pairs", "entities"]
 MEANS = ("pairs", "entities")
 
+FEWER = "normalize='feature', which forms no covariances, or reduce wide tables (jointdr.spectral.lsa_features)"
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -165,7 +167,7 @@ class Grid:
                 covariance=keep.covariance,
                 cross_covariance=keep.cross_covariance,
             )
-        require_state(self._moments_bytes(keep), (self.A, self.B))
+        require_state(self._moments_bytes(keep), (self.A, self.B), FEWER)
         moments = Moments(keep=keep, **self._sums(keep, center, y_center, means))
         if center is None or isinstance(center, int) or moments._is_about(center, moments.y_center):
             return moments

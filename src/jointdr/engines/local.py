@@ -38,6 +38,8 @@ ACCELERATOR_BLOCK_BYTES = 1_000_000_000
 FEWEST_ROWS = 256
 """Rows in a block of very wide data, where the cache cannot hold enough of them."""
 
+SKETCH = "solver='randomized' with normalize='feature', which does not form n × n matrices"
+
 BLOCK_SHARE = 0.05
 """The largest share of the memory budget that a block may take: a few are held at a time, with what is made of them."""
 
@@ -65,13 +67,13 @@ def _row_bytes(views: Sequence[Array]) -> int:
     return max(12 * X.nnz // max(1, X.shape[0]) + 1 if is_sparse(X) else 8 * X.shape[1] for X in views)
 
 
-def require_state(nbytes: float, views: Sequence[Array]) -> None:
+def require_state(nbytes: float, views: Sequence[Array], instead: str = SKETCH) -> None:
     """Raise if the memory budget has no room for sums of so many bytes, those of a block, and what is made of them."""
     counts = " and ".join(str(X.shape[1]) for X in views)
     memory.require(
         2.5 * nbytes,
         f"The sums of products of {counts} features",
-        "select features first, use solver='randomized' with normalize='feature', which does not form n × n matrices",
+        f"select features first, use {instead}",
     )
 
 
