@@ -129,9 +129,12 @@ def facts_of(session: Session) -> dict[str, str]:
     method = "features as they are"
     if embedding is not None:
         method = f"{type(embedding).__name__} with {min(len(s) for s in embedding._solved().spectra)} directions"
+    sides = zip(("rows", "columns"), (session.rows, session.columns), n, strict=True)
     return {
-        f"{session.rows.kinds} (rows)": f"{len(session.rows)}, with {n[0]} features",
-        f"{session.columns.kinds} (columns)": f"{len(session.columns)}, with {n[1]} features",
+        **{
+            name if side.kinds == name else f"{side.kinds} ({name})": f"{len(side)}, with {count} features"
+            for name, side, count in sides
+        },
         "known pairs": str(session.known.nnz),
         "embedding": method,
         "head": f"{model.head.replace('_', ' ')}{'' if model.head == 'bilinear' else f', {model.kernel}'}",
