@@ -198,6 +198,13 @@ def test_info(model, capsys):
     assert "written by" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("given", "nearest"), [("none", (None, None)), ("3", 3), ("3,4", (3, 4)), ("auto", "auto")])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_nearest(given, nearest, folder):
+    assert main(["fit", *INPUT, *SETTINGS, "--nearest", given, "-o", "model.npz"]) == 0
+    assert AssociationModel.load("model.npz").nearest == nearest
+
+
 def test_matrix_completion(folder, tables, capsys):
     found = as_json(capsys, "fit", *INPUT, "--method", "imc", "--rank", "2", "--alpha", "1", "-o", "imc.npz")
     assert found["model"] == "IMC"
@@ -319,6 +326,7 @@ WRONG = {
     "too many directions": (["fit", *INPUT, "--rank", "99", "-o", "m.npz"], "99"),
     "no such method": (["fit", *INPUT, "--method", "magic", "-o", "m.npz"], "magic"),
     "no such kernel": (["fit", *INPUT, "--kernel", "square", "-o", "m.npz"], "square"),
+    "bad nearest": (["fit", *INPUT, "--nearest", "2.5", "-o", "m.npz"], "--nearest 2.5"),
     "bad bandwidth": (["fit", *INPUT, "--bandwidth", "wide", "-o", "m.npz"], "--bandwidth wide"),
     "option of another method": (["fit", *INPUT, "--method", "imc", "--mix", "1", "-o", "m.npz"], "--mix"),
     "bad observed": (["fit", *INPUT, "--observed", "some", "-o", "m.npz"], "some"),

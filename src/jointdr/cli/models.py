@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jointdr.recommender import Recommender
 
 METHODS = ("jdr", "pca", "phd", "sols", "imc", "none")
-OF_EMBEDDINGS = ("head", "kernel", "bandwidth", "raw_bandwidth", "mix", "scale", "borrow", "adaptive")
+OF_EMBEDDINGS = ("head", "kernel", "bandwidth", "raw_bandwidth", "mix", "scale", "borrow", "adaptive", "nearest")
 DIRECTIONS, COMPLETION_DIRECTIONS = 80, 10
 """By default, of embeddings and of imc; fewer where there are fewer features."""
 
@@ -78,10 +78,12 @@ def _parsed(name: str, value: Any) -> Any:
         return value
     if value in ("auto", "sqrt"):
         return value
+    if name == "nearest" and value == "none":
+        return (None, None)  # None by itself is an option that was not given
     try:
-        numbers = [float(part) for part in value.split(",")]
+        numbers = [int(part) if name == "nearest" else float(part) for part in value.split(",")]
     except ValueError:
         numbers = []
-    if not 1 <= len(numbers) <= (2 if name in ("bandwidth", "raw_bandwidth", "mix") else 1):
+    if not 1 <= len(numbers) <= (2 if name in ("bandwidth", "raw_bandwidth", "mix", "nearest") else 1):
         raise ValueError(f"--{name.replace('_', '-')} {value} is not understood; see --help.")
     return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])

@@ -130,6 +130,10 @@ class Settings:
     adaptive: Annotated[
         int | None, _like("--adaptive", metavar="K", help="Bandwidths are multiples of the distance to this neighbour.")
     ] = None
+    nearest: Annotated[
+        str | None,
+        _like("--nearest", metavar="auto|none|K|K,K", help="How many nearest rows and columns have weights."),
+    ] = None
     ridge: Annotated[
         str | None, _like("--ridge", metavar="auto|X", help="What the normalization adds to covariances.")
     ] = None
