@@ -198,7 +198,7 @@ def test_info(model, capsys):
     assert "written by" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("given", "nearest"), [("none", (None, None)), ("3", 3), ("3,4", (3, 4)), ("auto", "auto")])
+@pytest.mark.parametrize(("given", "nearest"), [("none", [None, None]), ("3", 3), ("3,4", [3, 4]), ("auto", "auto")])
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_nearest(given, nearest, folder):
     assert main(["fit", *INPUT, *SETTINGS, "--nearest", given, "-o", "model.npz"]) == 0
