@@ -26,7 +26,7 @@ SMALLEST_VARIANCE = {True: 1e-31, False: 1e-292}
 
 
 LOST_DIGITS = 0.375
-"""A result is warned of if rounding, the condition number times ε, may exceed ε to this power: 1e-6, or 3e-3 of float32."""
+"""A warning says so where rounding may change results by more than ε to this power: 1e-6, and 3e-3 for float32."""
 
 
 class SingularCovarianceWarning(UserWarning):
@@ -280,9 +280,8 @@ def _warn_of_far_means(rounding: Array, eps: float, name: str) -> None:
     worst = float(np.max(rounding, initial=0.0))
     if worst > eps**LOST_DIGITS:
         warnings.warn(
-            f"view {name!r} has means that are large against its spread and was folded about 0, as sparse views are, so "
-            f"that rounding may change results by {worst:.0e} of their size. Give it as a dense array, or take the "
-            "means off first.",
+            f"view {name!r} has means that are large against its spread and was folded about 0, as sparse views are: "
+            f"rounding may change results by {worst:.0e} of their size. Give it dense, or without its means.",
             RoundingWarning,
             stacklevel=3,
         )

@@ -53,7 +53,7 @@ def test_a_ridge_makes_any_condition_number_harmless(condition, ridge):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("condition", [1e2, 1e5, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14])
 def test_without_a_ridge_what_is_lost_is_said(condition, seed):
-    """Errors stay below ε times the condition number of the correlations; above 1e-6 there is a warning of that size."""
+    """Errors stay below ε times the condition number of the correlations; above 1e-6 a warning tells of that."""
     views, y = with_condition(condition, seed)
     found = exact.moments(views, y)
     bound = EPS * max(exact.condition(found["C"][k, k]) for k in range(2))
