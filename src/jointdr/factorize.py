@@ -107,7 +107,7 @@ def left_vectors(M: Array, n_components: int) -> tuple[Array, Array]:
         s = scale * np.sqrt(np.clip(values[::-1][:n_components], 0, None))
         if s.min(initial=np.inf) >= GRAM_DOWN_TO * s.max(initial=0.0):
             return np.ascontiguousarray(E[:, ::-1][:, :n_components]), s
-        M = np.linalg.qr(M.T, mode="r").T
+        M = np.asarray(np.linalg.qr(M.T, mode="r")).T
     U, s, _ = np.linalg.svd(M, full_matrices=M.shape[1] < M.shape[0])
     return U[:, :n_components], np.pad(s, (0, max(0, n_components - len(s))))[:n_components]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -63,9 +64,15 @@ class Cluster:
         merge = require_dask().delayed(_merged, pure=False)
         while len(states) > 1:
             states = [merge(task, states[i : i + BRANCHES]) for i in range(0, len(states), BRANCHES)]
-        if self.client is not None:
-            return self.client.compute(states[0]).result()
-        return require_dask().compute(states[0])[0]
+        try:
+            if self.client is not None:
+                return self.client.compute(states[0]).result()
+            return require_dask().compute(states[0])[0]
+        except CancelledError as error:
+            raise ConnectionError(
+                f"The dask cluster was lost while it folded ({error}). Start a scheduler and fit again; with a "
+                "checkpoint the fit goes on from there."
+            ) from error
 
 
 def _delayed(leaf: Any, views: bool) -> Any:
