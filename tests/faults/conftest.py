@@ -1,4 +1,4 @@
-"""Data in files, and children that are killed, interrupted or starved of disk in the place of the process of the tests."""
+"""Data in files, and children that are killed, interrupted or starved of disk in place of the tests themselves."""
 
 from __future__ import annotations
 
