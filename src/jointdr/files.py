@@ -40,9 +40,14 @@ def whole_file(path: FilePath) -> Iterator[IO[bytes]]:
         if temporary is not None:
             with suppress(OSError):
                 os.unlink(temporary)
-        if isinstance(error, OSError) and error.errno is not None:
+        if isinstance(error, OSError) and error.errno is not None and _is_of(error, path):
             raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
         raise
+
+
+def _is_of(error: OSError, path: Path) -> bool:
+    """Whether an error is about writing this file, and not about another one that is read meanwhile."""
+    return error.filename is None or os.path.basename(os.fsdecode(error.filename)).startswith(f".{path.name}.")
 
 
 def write_text(path: FilePath, text: str) -> None:
