@@ -4,13 +4,16 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint docs benchmarks clean
+.PHONY: demo test nightly lint docs benchmarks clean
 
 demo: $(VENV)/.demo
 	$(BIN)/jointdr demo
 
 test: $(VENV)/.test
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+nightly: $(VENV)/.test
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m nightly
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -24,7 +24,7 @@ from jointdr.engines.local import Rows
 from jointdr.estimators import JDR
 from jointdr.metrics import subspace_error
 from jointdr.moments import Moments
-from jointdr.normalize import ConstantFeatureWarning, SingularCovarianceWarning
+from jointdr.normalize import ConstantFeatureWarning, RoundingWarning, SingularCovarianceWarning
 from jointdr.replicates import PILOTS, BlockMoments, Estimate, Spectrum
 from jointdr.response import checked
 from jointdr.views import checked_weight
@@ -278,6 +278,6 @@ def _require_same_rows(embedding: Embedding, fitted: Embedding) -> None:
 def _warned_already() -> Iterator[None]:
     """What is singular or constant in a replicate is no news: the fit has said it, or it is a matter of chance."""
     with warnings.catch_warnings():
-        for kind in (ConstantFeatureWarning, SingularCovarianceWarning):
+        for kind in (ConstantFeatureWarning, RoundingWarning, SingularCovarianceWarning):
             warnings.simplefilter("ignore", kind)
         yield

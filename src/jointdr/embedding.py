@@ -20,6 +20,7 @@ from jointdr.arrays import (
 )
 from jointdr.engines.folds import Block
 from jointdr.engines.local import Rows, block_rows, slices
+from jointdr.files import require_mapped
 
 
 @dataclass(frozen=True)
@@ -168,5 +169,8 @@ def projected(X: Array, mean: Array, U: Array) -> Array:
         return np.asarray(X @ U - mean @ U, dtype=dtype)
     U = like(U, X, dtype)
     mean = like(mean, X, dtype)
-    parts = [(as_float(X[at, :], dtype) - mean) @ U for at in slices(X.shape[0], block_rows((X,)))]
+    parts = []
+    for at in slices(X.shape[0], block_rows((X,))):
+        require_mapped(X)
+        parts.append((as_float(X[at, :], dtype) - mean) @ U)
     return parts[0] if len(parts) == 1 else namespace(X).concat(parts, axis=0)

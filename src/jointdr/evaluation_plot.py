@@ -11,7 +11,7 @@ import numpy as np
 from jointdr.arrays import Array
 from jointdr.evaluation_result import Evaluation
 from jointdr.plot import recall_curves
-from jointdr.plot.axes import PALETTE, tidy
+from jointdr.plot.axes import PALETTE, save_figure, tidy
 
 
 def drawn(evaluation: Evaluation, ax: Any = None) -> Any:
@@ -28,7 +28,7 @@ def drawn(evaluation: Evaluation, ax: Any = None) -> Any:
     recall_curves(evaluation, ax) if evaluation.links else _bars(evaluation, ax)
     ax.set_title(_title(evaluation), fontsize=9)
     if path is not None:
-        figure.savefig(path, dpi=150)
+        save_figure(figure, path, dpi=150)
     return ax
 
 

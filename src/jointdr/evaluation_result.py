@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 import re
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.arrays import Array
+from jointdr.files import write_text
 from jointdr.ranking import table
 
 Setting = dict[str, Any]
@@ -151,10 +153,11 @@ class Evaluation:
         if self.links:
             parts["curves"] = self._curves()
         for name, columns in parts.items():
-            with open(folder / f"{name}.csv", "w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file)
-                writer.writerow(columns)
-                writer.writerows(zip(*columns.values(), strict=True))
+            text = io.StringIO(newline="")
+            writer = csv.writer(text)
+            writer.writerow(columns)
+            writer.writerows(zip(*columns.values(), strict=True))
+            write_text(folder / f"{name}.csv", text.getvalue())
         return folder
 
     def __str__(self) -> str:

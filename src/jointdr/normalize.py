@@ -7,7 +7,7 @@ X₀ = W_aᵀ T_ayb W_b, and an embedding Û′ of a′ is the embedding Û = W_
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any, Literal
@@ -25,12 +25,20 @@ SMALLEST_VARIANCE = {True: 1e-31, False: 1e-292}
 """Variances below this have lost digits to underflow, in products of single and of double precision."""
 
 
+LOST_DIGITS = 0.375
+"""A warning says so where rounding may change results by more than ε to this power: 1e-6, and 3e-3 for float32."""
+
+
 class SingularCovarianceWarning(UserWarning):
     """A covariance matrix is singular and was handled in its range."""
 
 
 class ConstantFeatureWarning(UserWarning):
     """Some features do not vary and get no weight."""
+
+
+class RoundingWarning(UserWarning):
+    """So many digits are lost to rounding that it shows in the result."""
 
 
 class RankError(ValueError):
@@ -121,7 +129,9 @@ def whiteners(
         deviations = np.sqrt(variances)
         # Rounding of the data, and of the sums about the centre that the moments came with (0 for sparse views).
         constant = deviations <= 10 * moments.eps * np.abs(mean)
-        constant |= variances <= 100 * moments.eps * as_given.variances(k)
+        rounding = moments.eps * as_given.variances(k)
+        constant |= variances <= 100 * rounding
+        _warn_of_far_means(rounding[~constant] / variances[~constant], moments.eps, name)
         if constant.any():
             _warn_constant(constant, name, None if k >= len(features) else features[k])
         deviations = np.where(constant, 0.0, deviations)
@@ -198,7 +208,8 @@ def whitening_matrix(Sigma: Array, eps: float, what: str, near: Array | None = N
     """W with WᵀΣW = I and W Wᵀ = Σ⁺: the inverse transposed Cholesky factor (step 1.3), (n, k).
 
     Scaling to correlations first makes the test for singularity independent of units and does not change the
-    factor. A singular Σ is handled in its range through an eigendecomposition, with a warning.
+    factor. A singular Σ is handled in its range through an eigendecomposition, with a warning. Where Σ is so nearly
+    singular that rounding shows in the result, another warning says so.
     """
     deviations = np.sqrt(np.diag(Sigma))
     varying = np.flatnonzero(deviations > 0)
@@ -216,6 +227,8 @@ def whitening_matrix(Sigma: Array, eps: float, what: str, near: Array | None = N
     except np.linalg.LinAlgError:
         reciprocal_condition = 0.0
     if reciprocal_condition > tolerance:
+        if eps / reciprocal_condition > eps**LOST_DIGITS:
+            _warn_of_rounding(_condition(R, inverse), eps, what)
         inverse *= scale
         if n == len(Sigma):
             return inverse.T
@@ -226,6 +239,7 @@ def whitening_matrix(Sigma: Array, eps: float, what: str, near: Array | None = N
     inside = values > tolerance * values[-1]
     if inside.all():
         rank = n
+        _warn_of_rounding(float(values[-1] / values[0]), eps, what)
     else:
         rank = int(inside.sum())
         warnings.warn(
@@ -237,6 +251,40 @@ def whitening_matrix(Sigma: Array, eps: float, what: str, near: Array | None = N
     W = np.zeros((len(Sigma), rank))
     W[varying] = scale[:, None] * (E[:, inside] / np.sqrt(values[inside]))
     return W
+
+
+def _condition(R: Array, inverse: Array) -> float:
+    """The condition number of R = LLᵀ, a little less at most, from L⁻¹; O(n²)."""
+
+    def largest(times: Callable[[Array], Array]) -> float:
+        v = np.random.default_rng(0).standard_normal(len(R))
+        for _ in range(20):
+            v = times(v / np.linalg.norm(v))
+        return float(np.linalg.norm(v))
+
+    return largest(lambda v: R @ v) * largest(lambda v: inverse.T @ (inverse @ v))
+
+
+def _warn_of_rounding(condition: float, eps: float, what: str) -> None:
+    if condition * eps > eps**LOST_DIGITS:
+        warnings.warn(
+            f"The covariance of {what} is nearly singular: its correlations have the condition number {condition:.0e}, "
+            f"so that rounding may change results by {condition * eps:.0e} of their size. Give ridge (a small fraction "
+            "such as 1e-3, or 'auto'), or leave out features that follow from others.",
+            RoundingWarning,
+            stacklevel=3,
+        )
+
+
+def _warn_of_far_means(rounding: Array, eps: float, name: str) -> None:
+    worst = float(np.max(rounding, initial=0.0))
+    if worst > eps**LOST_DIGITS:
+        warnings.warn(
+            f"view {name!r} has means that are large against its spread and was folded about 0, as sparse views are: "
+            f"rounding may change results by {worst:.0e} of their size. Give it dense, or without its means.",
+            RoundingWarning,
+            stacklevel=3,
+        )
 
 
 def joint_whitening(

@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from scipy import sparse
 
 from jointdr.arrays import Array, is_sparse
 from jointdr.embedding import Embedding
+from jointdr.files import whole_file
 from jointdr.links import Basis, Link
 from jointdr.moments import Moments
 from jointdr.products import Keep
@@ -127,16 +126,9 @@ def _link(kind: str, arrays: Mapping[str, Array]) -> Link:
 
 
 def write(path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-    """Write arrays and a header to one file, whole or not at all.
-
-    The file is written beside its final place and then renamed, so that an interrupted save leaves an older file
-    as it was.
-    """
+    """Write arrays and a header to one file, whole or not at all."""
     from jointdr import __version__
 
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path} cannot be written, because the folder {path.parent} does not exist.")
     plain = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
     bad = [name for name, value in plain.items() if value.dtype.hasobject]
     if bad:
@@ -151,17 +143,8 @@ def write(path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], ar
     text = json.dumps(full).encode()
     plain["header"] = np.frombuffer(text, dtype=np.uint8)
     plain["seal"] = np.frombuffer(hashlib.sha256(text).digest(), dtype=np.uint8)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, **plain)  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())  # as an ordinary new file
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with whole_file(path) as file:
+        np.savez(file, **plain)  # type: ignore[arg-type]
 
 
 def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -219,12 +202,6 @@ def unpacked(name: str, arrays: Mapping[str, Array]) -> Array:
         return arrays[name]
     parts = tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
     return sparse.csr_array(parts, shape=tuple(arrays[f"{name}.shape"].tolist()))
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _checksum(value: Array) -> str:

@@ -79,7 +79,7 @@ def _learn(model: Any, source: Source) -> None:
 
 def no_response(block: Block) -> Array:
     """No response at all, (rows, 0)."""
-    return np.empty((len(block.views[0]) if block.views else len(block.y), 0))
+    return np.empty((block.views[0].shape[0] if block.views else len(block.y), 0))
 
 
 @dataclass(frozen=True)

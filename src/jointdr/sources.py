@@ -228,7 +228,7 @@ class GivenLeaf:
 
     def _with(self, block: Block) -> Block:
         start = block.first_row - self.first_row
-        at = slice(start, start + len(block.views[0]) if block.views else start + len(block.y))
+        at = slice(start, start + block.views[0].shape[0] if block.views else start + len(block.y))
         return replace(
             block,
             y=block.y if self.y is None else self.y[at],

@@ -65,10 +65,6 @@ class TestCollections:
         assert_same(clone(METHODS[name]).fit((A, B), y, w), expected(name, True))
         assert_same(clone(METHODS[name]).fit({"a": A, "b": B}, data.y), expected(name))
 
-    def test_three_arrays(self, data):
-        X = tuple(da.from_array(T, chunks=(800, -1)) for T in (data.A, data.B, data.C))
-        assert_same(JDR(2).fit(X, data.y), JDR(2).fit((data.A, data.B, data.C), data.y))
-
     def test_chunks_of_unknown_length(self, data, expected):
         A, B, y = (da.from_array(X, chunks=500) for X in (data.A, data.B, data.y))
         keep = da.from_array(np.ones(len(data.y), dtype=bool), chunks=500)

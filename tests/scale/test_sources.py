@@ -106,16 +106,6 @@ def test_transformed_files(suffix, data, expected, tmp_path):
         write_transformed(model, data.parquet(), tmp_path / "coordinates.csv")
 
 
-def test_zarr(data, expected, tmp_path):
-    zarr = pytest.importorskip("zarr", reason="zarr is not installed")
-    from jointdr.io import scan_zarr
-
-    for name, X in {"a": data.A, "b": data.B, "y": data.y}.items():
-        zarr.save_array(str(tmp_path / name), X)
-    source = scan_zarr(a=tmp_path / "a", b=tmp_path / "b", y=tmp_path / "y")
-    assert_same(JDR(2).fit(source), expected("JDR"))
-
-
 def test_sparse_blocks(data, expected):
     A = sparse.csr_array(np.where(np.abs(data.A) > 2, data.A, 0.0))
     source = scan_blocks(
@@ -134,12 +124,6 @@ def test_single_precision_stays(tmp_path, data):
     assert [X.dtype for X in block.views] == [np.float32, np.float64]
     np.testing.assert_array_equal(block.views[0], data.A[:10].astype(np.float32))
     np.testing.assert_array_equal(block.views[1][:, 1], np.arange(10))
-
-
-def test_fortran_order(tmp_path, data, expected):
-    np.save(tmp_path / "a.npy", np.asfortranarray(data.A))
-    source = scan_npy(a=tmp_path / "a.npy", b=f"{data.folder}/b.npy", y=f"{data.folder}/y.npy")
-    assert_same(JDR(2).fit(source), expected("JDR"))
 
 
 def test_memory_does_not_grow_with_the_rows(tmp_path, monkeypatch):

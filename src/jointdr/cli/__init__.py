@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0, 2 for bad input, 1 for an error of the program, 130 for Ctrl-C.
+    """Run a command and return its exit code: 0, 2 for bad input, 1 for an error of the program, 130 for Ctrl-C, 143
+    for SIGTERM.
 
     Parameters
     ----------

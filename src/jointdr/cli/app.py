@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -73,7 +76,7 @@ def run(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments
     budget, rest = _budget([word for word in arguments if word != "--debug"])
     arguments = _repeated(rest or ["--help"])
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _ended_as_by_ctrl_c() as signals:
         warnings.showwarning = lambda message, *_, **__: say(f"Warning: {_one_line(message)}")
         try:
             with config_context(memory_budget=budget):
@@ -90,7 +93,8 @@ def run(arguments: Sequence[str]) -> int:
                 traceback.print_exc()
             return _told(error)
     if code == INTERRUPTED:  # which is also what newer releases of typer return for Ctrl-C
-        say("Interrupted.")
+        say("Terminated." if signals else "Interrupted.")
+        return 128 + signals[0] if signals else INTERRUPTED
     return code if isinstance(code, int) else 0
 
 
@@ -101,6 +105,25 @@ def _budget(arguments: list[str]) -> tuple[str | None, list[str]]:
         if name == "--memory-budget" and (equals or i + 1 < len(arguments)):
             return value if equals else arguments[i + 1], arguments[:i] + arguments[i + (1 if equals else 2) :]
     return None, arguments
+
+
+@contextmanager
+def _ended_as_by_ctrl_c() -> Iterator[list[int]]:
+    """Let SIGTERM end a command as Ctrl-C does, so that checkpoints are written; the signals that came."""
+    signals: list[int] = []
+
+    def end(number: int, frame: Any) -> None:
+        signals.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():  # where no handler can be set
+        yield signals
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield signals
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _repeated(arguments: list[str]) -> list[str]:

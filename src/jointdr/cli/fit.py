@@ -60,9 +60,14 @@ def _fit_files(source: Source, files: Files, settings: Settings, output: Path, j
     rows = source_of(files, source.response)
     say(f"{rows!r}")
     model = estimator_of(settings, rows.n_features)
-    with prepared(rows, files) as ready:
-        model.fit(ready)
-    model.save(output)
+    try:
+        with prepared(rows, files) as ready:
+            model.fit(ready)
+        model.save(output)
+    except KeyboardInterrupt:
+        if files.checkpoint is not None and files.checkpoint.exists():
+            say(f"What was folded is in {files.checkpoint}: the same command goes on from there.")
+        raise
     if files.checkpoint is not None:
         files.checkpoint.unlink(missing_ok=True)
     say(f"Written to {output}.")

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from jointdr.files import whole_file
 from jointdr.report.facts import in_words
 
 ENDINGS = (".tsv", ".csv", ".tsv.gz", ".csv.gz", ".parquet")
@@ -66,13 +67,16 @@ def put_table(table: Any, path: Path | None, as_json: bool, decimals: int = 6) -
 def write_table(table: Any, path: Path) -> None:
     """A DataFrame to a file, in the format that the ending of its name says."""
     name = path.name.lower()
-    if name.endswith(".parquet"):
-        try:
-            table.to_parquet(path, index=False, engine="pyarrow")
-        except ImportError:
-            raise ImportError(f'{path}: Parquet files take pyarrow: pip install "jointdr[io]".') from None
-        return
-    table.to_csv(path, sep="," if name.removesuffix(".gz").endswith(".csv") else "\t", index=False, lineterminator="\n")
+    with whole_file(path) as file:
+        if name.endswith(".parquet"):
+            try:
+                table.to_parquet(file, index=False, engine="pyarrow")
+            except ImportError:
+                raise ImportError(f'{path}: Parquet files take pyarrow: pip install "jointdr[io]".') from None
+            return
+        separator = "," if name.removesuffix(".gz").endswith(".csv") else "\t"
+        compression = "gzip" if name.endswith(".gz") else None
+        table.to_csv(file, sep=separator, index=False, lineterminator="\n", mode="wb", compression=compression)
 
 
 def put_json(value: Any) -> None:

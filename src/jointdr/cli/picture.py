@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from jointdr.cli.contest import AT, Result
+from jointdr.plot.axes import save_figure
 
 COLORS = ("#a0aec0", "#d69e2e", "#38a169", "#805ad5", "#2b6cb0")
 
@@ -51,5 +52,5 @@ def draw(results: list[Result], title: str, what: tuple[str, str], path: Path) -
     for axis in (curves, bars):
         axis.spines[["top", "right"]].set_visible(False)
         axis.title.set_fontsize(10)
-    figure.savefig(path, dpi=100)
+    save_figure(figure, path, dpi=100)
     plt.close(figure)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.arrays import Array
+from jointdr.files import read_unchanged
 
 Path = str | os.PathLike[str]
 
@@ -36,7 +37,7 @@ def lines(
     comment : str, optional
         Lines that start with this are left out.
     """
-    with _opened(path) as file:
+    with _opened(path) as file, read_unchanged(path, file):
         try:
             if quoted and separator is not None:
                 yield from _quoted(file, separator, comment)

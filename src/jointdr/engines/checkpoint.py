@@ -6,6 +6,7 @@ import hashlib
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -59,11 +60,19 @@ class Checkpoint:
         left = [leaf for leaf in leaves if leaf.first_row >= read["rows"]]
         if read["rows"] > 0 and read["rows"] not in [leaf.first_row + leaf.n_rows for leaf in leaves]:
             self._refuse("rows cut into other pieces, as another device or size of blocks does: go on as before")
-        for run in joined_leaves(left, max(1, min(RUNS, len(left) // (2 * engine.width())))) if left else []:
-            read["state"] = task.merge(read["state"], engine.run(task, run, watch))
-            read["rows"] = run[-1].first_row + run[-1].n_rows
-            if time.monotonic() - self._written >= self.every or run[-1] is left[-1]:
-                self._write(source)
+        written = read["rows"]
+        try:
+            for run in joined_leaves(left, max(1, min(RUNS, len(left) // (2 * engine.width())))) if left else []:
+                read["state"] = task.merge(read["state"], engine.run(task, run, watch))
+                read["rows"] = run[-1].first_row + run[-1].n_rows
+                if time.monotonic() - self._written >= self.every or run[-1] is left[-1]:
+                    self._write(source)
+                    written = read["rows"]
+        except BaseException:
+            if read["rows"] > written:  # what was folded since the last write, also if it is Ctrl-C that ends it
+                with suppress(OSError):
+                    self._write(source)
+            raise
         return read["state"]
 
     def remove(self) -> None:

@@ -7,7 +7,9 @@ costs what it had folded and nothing else. Only states travel, n × n numbers ea
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -48,7 +50,10 @@ class Cluster:
     def width(self) -> int:
         """How many leaves are folded at a time: the threads of the cluster."""
         client = self.client or _default_client()
-        return max(1, sum(client.nthreads().values())) if client is not None else int(require_dask().system.CPU_COUNT)
+        if client is None:
+            return int(require_dask().system.CPU_COUNT)
+        with _connected():
+            return max(1, sum(client.nthreads().values()))
 
     def run(self, task: Task, leaves: Sequence[Any], watch: Any = None) -> Any:
         """The merged state of all leaves."""
@@ -63,9 +68,29 @@ class Cluster:
         merge = require_dask().delayed(_merged, pure=False)
         while len(states) > 1:
             states = [merge(task, states[i : i + BRANCHES]) for i in range(0, len(states), BRANCHES)]
-        if self.client is not None:
-            return self.client.compute(states[0]).result()
-        return require_dask().compute(states[0])[0]
+        with _connected():
+            if self.client is not None:
+                return self.client.compute(states[0]).result()
+            return require_dask().compute(states[0])[0]
+
+
+@contextmanager
+def _connected() -> Iterator[None]:
+    """Say what to do where the scheduler has gone away."""
+    lost: tuple[type[BaseException], ...] = (CancelledError,)
+    try:
+        from distributed.comm.core import CommClosedError
+
+        lost = (CancelledError, CommClosedError)
+    except ImportError:
+        pass
+    try:
+        yield
+    except lost as error:
+        raise ConnectionError(
+            f"The dask cluster was lost while it folded ({error}). Start a scheduler and fit again; with a checkpoint "
+            "the fit goes on from there."
+        ) from error
 
 
 def _delayed(leaf: Any, views: bool) -> Any:

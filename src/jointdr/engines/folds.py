@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from jointdr.arrays import Array, Scratch, take_rows
+from jointdr.files import require_mapped
 from jointdr.moments import Moments
 
 State = TypeVar("State")
@@ -45,6 +46,8 @@ class Block:
     def pieces(self, size: int) -> Iterator[Block]:
         """The same rows, at most `size` at a time, without copies."""
         for at in slices(len(self), size):
+            for X in self.views:
+                require_mapped(X)
             views = tuple(X[at, :] for X in self.views)
             weight = None if self.weight is None else self.weight[at]
             yield Block(views, self.y[at], weight, self.first_row + at.start)

@@ -13,6 +13,7 @@ import numpy as np
 
 from jointdr.arrays import Array, is_sparse, to_numpy
 from jointdr.engines.folds import Block, slices
+from jointdr.files import Stamp, require_mapped
 from jointdr.sources import Source
 
 LEAF_BYTES = 64_000_000
@@ -23,7 +24,8 @@ LEAF_BYTES = 64_000_000
 class NpyTable:
     """One array in an NPY file, of which some rows are read when they are needed.
 
-    They are read, not mapped: mapped pages count as resident memory until the system takes them back.
+    They are read, not mapped: mapped pages count as resident memory until the system takes them back, and a mapped file
+    that shrinks kills the process. A file that is not what it was when its header was read is refused.
     """
 
     path: str
@@ -31,6 +33,7 @@ class NpyTable:
     dtype: np.dtype[Any]
     fortran: bool
     offset: int
+    stamp: Stamp
 
     @staticmethod
     def of(path: Any) -> NpyTable:
@@ -41,25 +44,34 @@ class NpyTable:
                 version = np.lib.format.read_magic(file)
                 read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
                 shape, fortran, dtype = read(file)
-                return NpyTable(path, shape, dtype, fortran, file.tell())
+                return NpyTable(path, shape, dtype, fortran, file.tell(), Stamp.of(file.fileno()))
         except ValueError as error:
             raise ValueError(f"{path} is not an NPY file of numbers: {error}") from error
 
     def rows(self, start: int, stop: int) -> Array:
         """The rows from `start` to before `stop`, in memory."""
-        if self.fortran and len(self.shape) > 1:  # rows are scattered over the file
-            return np.array(np.load(self.path, mmap_mode="r")[start:stop])
         width = int(np.prod(self.shape[1:], dtype=np.int64))
-        at = self.offset + start * width * self.dtype.itemsize
-        values = np.fromfile(self.path, self.dtype, (stop - start) * width, offset=at)
-        if len(values) < (stop - start) * width:
-            raise ValueError(f"{self.path} ends before row {stop}, of which its header tells.")
+        with open(self.path, "rb", buffering=0) as file:
+            if self.fortran and len(self.shape) > 1:  # rows are scattered over the file
+                columns = [self._read(file, j * self.shape[0] + start, stop - start, stop) for j in range(width)]
+                values = np.stack(columns).T
+            else:
+                values = self._read(file, start * width, (stop - start) * width, stop)
+            self.stamp.require(self.path, file.fileno())
         return values.reshape(stop - start, *self.shape[1:])
+
+    def _read(self, file: Any, first: int, count: int, stop: int) -> Array:
+        """So many numbers from the first of these on."""
+        file.seek(self.offset + first * self.dtype.itemsize)
+        values = np.fromfile(file, self.dtype, count)
+        if len(values) < count:
+            raise ValueError(f"{self.path} ends before row {stop}, of which its header tells.")
+        return values
 
     def identity(self) -> list[Any]:
         """The file, its size and when it was written."""
-        status = os.stat(self.path)
-        return [str(Path(self.path).resolve()), status.st_size, status.st_mtime_ns]
+        stamp = Stamp.of(self.path)
+        return [str(Path(self.path).resolve()), stamp.size, stamp.written]
 
 
 @dataclass(frozen=True)
@@ -78,7 +90,10 @@ class ZarrTable:
 
     def rows(self, start: int, stop: int) -> Array:
         """The rows from `start` to before `stop`, in memory."""
-        return np.asarray(_zarr().open_array(self.path, mode="r")[start:stop])
+        array = _zarr().open_array(self.path, mode="r")
+        if tuple(array.shape) != self.shape or np.dtype(array.dtype) != self.dtype:
+            raise ValueError(f"{self.path} was changed while it was read: start again when it is complete.")
+        return np.asarray(array[start:stop])
 
     def identity(self) -> list[Any]:
         """Where it lies, and the names, sizes and times of its files."""
@@ -115,10 +130,12 @@ class MemoryTable:
 
     def rows(self, start: int, stop: int) -> Array:
         """The rows from `start` to before `stop`."""
+        require_mapped(self.array)
         return self.array[start:stop]
 
     def identity(self) -> list[Any]:
         """About a thousand of its rows, the last one among them."""
+        require_mapped(self.array)
         some = self.array[:: -max(1, len(self.array) // 1000)]
         return [list(self.shape), hashlib.sha256(np.ascontiguousarray(some).tobytes()).hexdigest()]
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from jointdr.arrays import Array
 from jointdr.engines.folds import Block
+from jointdr.files import Stamp
 from jointdr.sources import Source
 
 ARROW_NAMES = {"float32": "float", "float64": "double"}
@@ -65,6 +66,7 @@ class RowGroup:
     first_row: int
     n_rows: int
     columns: Columns = field(repr=False)
+    stamp: Stamp = field(repr=False)
 
     def blocks(self, size: int) -> Iterator[Block]:
         """Its rows, at most `size` at a time, by columns, as the file has them; products take either order."""
@@ -83,11 +85,31 @@ class RowGroup:
     def _batches(self, size: int, with_views: bool) -> Iterator[tuple[int, Any]]:
         """Record batches, with the number of the first row of each."""
         start, columns = self.first_row, self.columns.needed(with_views)
-        with _pyarrow().parquet.ParquetFile(self.path, metadata=_metadata(self.path), buffer_size=BUFFER_BYTES) as file:
-            # One thread reads a row group: others read, or fold, what lies beside it.
-            for batch in file.iter_batches(size, row_groups=[self.group], columns=columns, use_threads=False):
-                yield start, batch
-                start += batch.num_rows
+        try:
+            with self._opened() as file:
+                # One thread reads a row group: others read, or fold, what lies beside it.
+                for batch in file.iter_batches(size, row_groups=[self.group], columns=columns, use_threads=False):
+                    self.stamp.require(self.path)
+                    yield start, batch
+                    start += batch.num_rows
+        except _pyarrow().ArrowException as error:
+            self._say_why(error)
+        except OSError as error:
+            if error.filename is not None:
+                raise
+            self._say_why(error)
+        if start != self.first_row + self.n_rows:
+            raise ValueError(f"{self.path} has other rows in row group {self.group} than its end tells of.")
+
+    def _opened(self) -> Any:
+        metadata = _metadata(self.path)
+        self.stamp.require(self.path)
+        return _pyarrow().parquet.ParquetFile(self.path, metadata=metadata, buffer_size=BUFFER_BYTES)
+
+    def _say_why(self, error: Exception) -> None:
+        """Raise what a failed read means: another file by now, or a damaged one."""
+        self.stamp.require(self.path)
+        raise ValueError(f"{self.path} is damaged, in row group {self.group}: {error}") from error
 
     def _block(self, start: int, batch: Any, views: tuple[Array, ...]) -> Block:
         y = [self._values(batch, name) for name in self.columns.response]
@@ -151,10 +173,10 @@ class ParquetSource(Source):
 
     def identity(self) -> dict[str, Any]:
         """The files, their sizes and when they were written, and the columns."""
-        files = {group.path: os.stat(group.path) for group in self._groups}
+        files = {group.path: Stamp.of(group.path) for group in self._groups}
         return {
             **super().identity(),
-            "files": [[str(Path(p).resolve()), status.st_size, status.st_mtime_ns] for p, status in files.items()],
+            "files": [[str(Path(p).resolve()), stamp.size, stamp.written] for p, stamp in files.items()],
             "columns": self._columns.needed(True),
         }
 
@@ -220,6 +242,7 @@ def scan_parquet(paths: Any, *, views: Mapping[str, Any], response: Any = None, 
     groups: list[RowGroup] = []
     columns, first_row = None, 0
     for path in files:
+        stamp = Stamp.of(path)
         with _opened(parquet, path) as file:
             if columns is None:
                 columns = _columns(file.schema_arrow, path, views, response, weight)
@@ -227,7 +250,7 @@ def scan_parquet(paths: Any, *, views: Mapping[str, Any], response: Any = None, 
             for i in range(file.metadata.num_row_groups):
                 rows = file.metadata.row_group(i).num_rows
                 if rows:
-                    groups.append(RowGroup(path, i, first_row, rows, columns))
+                    groups.append(RowGroup(path, i, first_row, rows, columns, stamp))
                 first_row += rows
     if not groups:
         raise ValueError(f"{files[0]} has no rows." if len(files) == 1 else f"{len(files)} files have no rows.")

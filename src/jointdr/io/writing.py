@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from jointdr.arrays import to_numpy
+from jointdr.files import whole_file
 from jointdr.io.parquet import _pyarrow
 from jointdr.sources import Source
 
@@ -30,12 +31,8 @@ def write_transformed(model: Any, source: Source, path: str | os.PathLike[str]) 
         raise ValueError(f"{path} must end in .npy or .parquet, which says how it is written.")
     if path.suffix == ".npy" and source.n_rows is None:
         raise ValueError("An NPY file says at its start how many rows it has, which is not known here: use .parquet.")
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        writers[path.suffix](model, source, temporary)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        writers[path.suffix](model, source, file)
 
 
 def _blocks(model: Any, source: Source) -> Any:
@@ -43,24 +40,23 @@ def _blocks(model: Any, source: Source) -> Any:
         yield np.hstack([to_numpy(part) for part in (parts if isinstance(parts, tuple) else (parts,))])
 
 
-def _write_npy(model: Any, source: Source, path: Path) -> None:
+def _write_npy(model: Any, source: Source, file: IO[bytes]) -> None:
     first = None
-    with open(path, "wb") as file:
-        for Z in _blocks(model, source):
-            if first is None:
-                first = Z
-                header = {"descr": Z.dtype.str, "fortran_order": False, "shape": (source.n_rows, Z.shape[1])}
-                np.lib.format.write_array_header_1_0(file, header)
-            Z.tofile(file)
+    for Z in _blocks(model, source):
+        if first is None:
+            first = Z
+            header = {"descr": Z.dtype.str, "fortran_order": False, "shape": (source.n_rows, Z.shape[1])}
+            np.lib.format.write_array_header_1_0(file, header)
+        file.write(np.ascontiguousarray(Z).data)  # tofile would not say why it fails
 
 
-def _write_parquet(model: Any, source: Source, path: Path) -> None:
+def _write_parquet(model: Any, source: Source, file: IO[bytes]) -> None:
     pyarrow, writer = _pyarrow(), None
     names = [str(name) for name in model.get_feature_names_out()]
     try:
         for Z in _blocks(model, source):
             table = pyarrow.table({name: Z[:, j] for j, name in enumerate(names)})
-            writer = writer or pyarrow.parquet.ParquetWriter(path, table.schema)
+            writer = writer or pyarrow.parquet.ParquetWriter(file, table.schema)
             writer.write_table(table)
     finally:
         if writer is not None:

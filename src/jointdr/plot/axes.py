@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
+
+from jointdr.files import whole_file
 
 ROWS, COLUMNS = "#2a6fb0", "#b85a12"
 """Things of the first and of the second kind."""
@@ -39,6 +43,13 @@ def pyplot() -> Any:
 def axis_of(ax: Any, size: tuple[float, float] = (5.6, 3.8)) -> Any:
     """The axis itself, or that of a new figure."""
     return pyplot().subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+
+
+def save_figure(figure: Any, path: str | os.PathLike[str], **options: Any) -> None:
+    """Write a figure, whole or not at all, in the format that its name ends with (PNG if with none)."""
+    path = Path(path) if Path(path).suffix else Path(f"{os.fspath(path)}.png")
+    with whole_file(path) as file:
+        figure.savefig(file, format=path.suffix[1:].lower(), **options)
 
 
 def tidy(ax: Any) -> None:

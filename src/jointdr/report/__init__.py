@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jointdr.files import write_text
+
 if TYPE_CHECKING:
     from jointdr.dyads import Dyads
 
@@ -59,9 +61,8 @@ def write_report(
     about = About.of(model, rows, columns, color, label)
     contents = Contents.of(model, data, about, evaluation, k)
     page = rendered(template, contents, title or _title(model))
-    path = Path(path)
-    path.write_text(page, encoding="utf-8")
-    return path
+    write_text(path, page)
+    return Path(path)
 
 
 def _title(model: Any) -> str:

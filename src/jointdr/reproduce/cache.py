@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from jointdr.arrays import Array
+from jointdr.files import write_text
 from jointdr.reproduce.study import Study
 
 
@@ -54,8 +54,6 @@ class Cache:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file in one step: it is renamed to its name when it is complete."""
+    """Write a file, whole or not at all, into a folder that is made if it is not there."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.write_text(text, encoding="utf-8")
-    os.replace(unfinished, path)
+    write_text(path, text)

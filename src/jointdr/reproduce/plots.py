@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.plot.axes import name_ticks
+from jointdr.plot.axes import name_ticks, save_figure
 from jointdr.reproduce.outputs import Curves
 from jointdr.reproduce.study import Figure, Line, Panel
 from jointdr.reproduce.summary import Curve, reach, slope
@@ -61,7 +61,7 @@ def save(canvas: Any, name: str, paths: list[Path]) -> None:
     with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)
-            canvas.savefig(path, dpi=130, metadata={"Date": None} if path.suffix == ".svg" else None)
+            save_figure(canvas, path, dpi=130, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def _draw_panel(ax: Any, panel: Panel, curves: Curves, quantity: str) -> None:

@@ -1,0 +1,74 @@
+"""A scheduler that is killed while its workers fold; tests/scale/test_dask.py kills a worker."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jointdr import JDR
+from tests.faults.conftest import SMALL_LEAVES, assert_same, finished, started, until
+
+pytest.importorskip("distributed", reason="dask[distributed] is not installed")
+
+FIT = (
+    SMALL_LEAVES
+    + """
+import sys, time
+from pathlib import Path
+from distributed import Client
+from jointdr import JDR
+from jointdr.engines.dask import distributed
+from jointdr.io import scan_npy
+
+folder, scheduler, marks, held = map(Path, sys.argv[1:])
+
+def slow(y):
+    (marks / str(time.monotonic_ns())).touch()
+    time.sleep(0.05)
+    return y
+
+client = Client(scheduler_file=str(scheduler), timeout=60)
+client.wait_for_workers(1, timeout=60)
+source = scan_npy(a=folder / "a.npy", b=folder / "b.npy", y=folder / "y.npy")
+try:
+    JDR(2, response=slow).fit(distributed(source, client).checkpointed(held, every=0.0))
+except ConnectionError as error:
+    print(error, flush=True)
+"""
+)
+
+
+def test_a_killed_scheduler(rows, fitted, tmp_path, small_leaves):
+    """An error in bounded time that says what to do; the checkpoint is taken up without a cluster."""
+    where, marks, held = tmp_path / "scheduler.json", tmp_path / "marks", tmp_path / "fold.npz"
+    marks.mkdir()
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
+    dask, alone = [sys.executable, "-m", "dask"], ["--no-dashboard", "--scheduler-file", str(where)]
+    scheduler = subprocess.Popen([*dask, "scheduler", "--port", "0", *alone], **quiet)
+    worker = subprocess.Popen(
+        [*dask, "worker", "--nthreads", "1", "--no-nanny", "--death-timeout", "5", *alone], **quiet
+    )
+    try:
+        until(where.exists)
+        child = started(FIT, rows.folder, where, marks, held)
+        until(lambda: held.exists() and Path(held).stat().st_size > 0)
+        scheduler.kill()
+        _, said, err = finished(child)
+        assert "The dask cluster was lost while it folded" in said, err
+        assert "with a checkpoint the fit goes on from there" in said
+    finally:
+        for process in (scheduler, worker):
+            process.kill()
+            process.wait(30)
+    seen = []
+    source = rows.npy().watched(lambda count, nbytes: seen.append(count)).checkpointed(held)
+    assert_same(JDR(2, response=slow).fit(source), fitted)
+    assert sum(seen) < 3000
+
+
+def slow(y):
+    """In the place of that of the child, by whose name the checkpoint knows it: what it does is the same."""
+    return y
