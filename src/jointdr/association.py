@@ -508,7 +508,11 @@ class AssociationModel(Recommender):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that `save` wrote. It gives the same results to the last bit, and no code is run."""
-        header, arrays = persist.read(path, cls.__name__)
+        return persist.opened(path, cls.__name__, cls._restored)
+
+    @classmethod
+    def _restored(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
+        """The model that `save` took apart."""
         model = cls(**{name: persist.from_json(value) for name, value in header["params"].items()})
         embedding = None
         model._check_parameters(of_file=True)

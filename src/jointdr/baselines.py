@@ -79,7 +79,11 @@ class Popularity(Recommender):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that `save` wrote. It gives the same results to the last bit, and no code is run."""
-        header, arrays = persist.read(path, cls.__name__)
+        return persist.opened(path, cls.__name__, cls._restored)
+
+    @classmethod
+    def _restored(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
+        """The model that `save` took apart."""
         model = cls()
         model._recall(header, arrays)
         model.means_, model.mean_ = (arrays["means.0"], arrays["means.1"]), float(arrays["mean"][0])

@@ -221,7 +221,11 @@ class IMC(Recommender):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that `save` wrote. It gives the same results to the last bit, and no code is run."""
-        header, arrays = persist.read(path, cls.__name__)
+        return persist.opened(path, cls.__name__, cls._restored)
+
+    @classmethod
+    def _restored(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
+        """The model that `save` took apart."""
         params = header["params"]
         if params["init"] is None:
             params["init"] = (arrays["init.0"], arrays["init.1"])

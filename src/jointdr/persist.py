@@ -6,19 +6,23 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 
+from jointdr.archive import Archive, checked_csr
 from jointdr.arrays import Array, is_sparse
 from jointdr.embedding import Embedding
 from jointdr.links import Basis, Link
 from jointdr.moments import Moments
 from jointdr.products import Keep
 from jointdr.response import Transform
+
+Made = TypeVar("Made")
 
 FORMAT = 1
 PER_VIEW_OF_EMBEDDING = ("bases", "spectra", "means", "support", "probes")
@@ -31,7 +35,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 def load(cls: Any, path: str | os.PathLike[str]) -> Any:
     """Read a model of this class that `save` wrote."""
-    return restored(cls, *read(path, cls.__name__))
+    return opened(path, cls.__name__, partial(restored, cls))
 
 
 def described(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -175,6 +179,21 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
     return header, arrays
 
 
+def opened(path: str | os.PathLike[str], kind: str, make: Callable[[dict[str, Any], dict[str, Array]], Made]) -> Made:
+    """What `make` makes of the header and the arrays of a file that `write` made.
+
+    Checksums tell damage, but anybody can compute them: whatever is wrong with the contents is a ValueError too.
+    """
+    header, arrays = read(path, kind)
+    try:
+        return make(header, arrays)
+    except MemoryError:
+        raise
+    except Exception as error:
+        what = f"lacks {error}" if isinstance(error, KeyError) else f"is not as it is written: {error}"
+        raise ValueError(f"{os.fspath(path)} holds no whole {kind} model; what it holds {what}.") from error
+
+
 def header_of(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The header of a file that `write` made, without reading its arrays: its ``kind``, ``library`` and so on."""
     return _contents(path, ("header", "seal"))[0]
@@ -184,16 +203,15 @@ def _contents(
     path: str | os.PathLike[str], only: tuple[str, ...] | None
 ) -> tuple[dict[str, Any], dict[str, Array], bool]:
     """The header, the other arrays (or only some), and whether the header is as it was written."""
+    with Archive(path, "jointdr file") as file:
+        if "header" not in file or "seal" not in file:
+            raise ValueError(f"{os.fspath(path)} is not a jointdr file: it is an archive without a header.")
+        arrays = {name: file[name] for name in only or file}
+    text, seal = arrays.pop("header").tobytes(), arrays.pop("seal").tobytes()
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in only or file.files}
-        text, seal = arrays.pop("header").tobytes(), arrays.pop("seal").tobytes()
         header = json.loads(text.decode())
-    except (FileNotFoundError, MemoryError):
-        raise
-    except Exception as error:  # damage may look like anything: an unknown compression, a password, broken syntax
-        reason = "it holds Python objects, which are never loaded" if "pickle" in str(error) else error
-        raise ValueError(f"{os.fspath(path)} is not a whole jointdr file: {reason}") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{os.fspath(path)} is not a whole jointdr file: its header is damaged ({error}).") from error
     if not isinstance(header, dict) or not isinstance(header.get("format"), int):
         raise ValueError(f"{os.fspath(path)} is not a jointdr file: its header has no format.")
     if header["format"] > FORMAT:
@@ -218,7 +236,7 @@ def unpacked(name: str, arrays: Mapping[str, Array]) -> Array:
     if name in arrays:
         return arrays[name]
     parts = tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
-    return sparse.csr_array(parts, shape=tuple(arrays[f"{name}.shape"].tolist()))
+    return checked_csr(parts, tuple(arrays[f"{name}.shape"].tolist()))
 
 
 def _umask() -> int:

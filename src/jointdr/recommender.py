@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from jointdr import memory
+from jointdr.archive import checked_csr
 from jointdr.arrays import Array, is_sparse
 from jointdr.dyads import Dyads
 from jointdr.engines.local import slices
@@ -228,7 +229,7 @@ class Recommender(BaseEstimator):
         names = [None if n is None else n.astype(object) for n in names]
         self._feature_names = (names[0], names[1])
         pattern = (np.ones(len(arrays["known.indices"])), arrays["known.indices"], arrays["known.indptr"])
-        self._known = sparse.csr_array(pattern, shape=(len(self.row_ids_), len(self.column_ids_)))
+        self._known = checked_csr(pattern, (len(self.row_ids_), len(self.column_ids_)))
 
 
 def _pattern(Y: Array, complete: bool) -> Array:

@@ -77,9 +77,12 @@ def _about(path: Path | None) -> Any:
         return None
     import pandas as pd
 
+    from jointdr.datasets.lines import opened
+
     name = path.name.lower()
     if name.endswith((".parquet", ".pq")):
         table = pd.read_parquet(path)
         return table if table.index.name is not None else table.set_index(table.columns[0])
     separator = "," if name.removesuffix(".gz").endswith(".csv") else "\t"
-    return pd.read_csv(path, sep=separator, index_col=0, converters={0: str})
+    with opened(path) as file:
+        return pd.read_csv(file, sep=separator, index_col=0, converters={0: str})

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from jointdr.archive import EXPANSION, most_bytes
 from jointdr.arrays import Array
 from jointdr.datasets.lines import (
     Path,
@@ -195,6 +196,7 @@ def _require_lines(path: Path, found: Any) -> None:
 def _parquet(path: Path) -> Any:
     pd = pandas()
     try:
+        _require_size(path)
         return pd.read_parquet(path, engine="pyarrow")
     except ImportError:
         raise ImportError(f'{path}: Parquet files take pyarrow: pip install "jointdr[io]".') from None
@@ -204,6 +206,18 @@ def _parquet(path: Path) -> Any:
         raise ValueError(f"{path} is not a Parquet file, or a damaged one: {error}") from None
     except ValueError as error:  # pyarrow's own errors are of this kind
         raise ValueError(f"{path} is not a Parquet file, or a damaged one: {error}") from None
+
+
+def _require_size(path: Path) -> None:
+    """Raise if the numbers of a Parquet file, which are compressed, take more memory than `most_bytes`."""
+    from pyarrow import parquet
+
+    told = parquet.read_metadata(path)
+    if told.num_rows * told.num_columns * 8 > most_bytes(path):
+        raise ValueError(
+            f"{told.num_rows} rows of {told.num_columns} columns are more than {EXPANSION} times its size; "
+            "scan_parquet reads such a file a block at a time."
+        )
 
 
 def _parquet_table(path: Path, id: str | None) -> Any:
