@@ -128,6 +128,21 @@ def count_of(shape: tuple[int, ...]) -> int:
     return count
 
 
+def stored(arrays: Mapping[str, Array], name: str, shape: tuple[int | None, ...], kinds: str = "f") -> Array:
+    """One array of a file.
+
+    A ValueError unless it has this shape, in which None is any length, and a dtype of these kinds, and is finite.
+    """
+    array = arrays[name]
+    fits = array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
+    if not fits or array.dtype.kind not in kinds:
+        wanted = tuple("any" if n is None else n for n in shape)
+        raise ValueError(f"{name!r} is {array.dtype} of shape {array.shape} where the shape {wanted} belongs")
+    if array.dtype.kind in "fc" and not np.isfinite(array).all():
+        raise ValueError(f"{name!r} has NaN or infinity")
+    return array
+
+
 def checked_csr(parts: tuple[Array, ...], shape: tuple[int, ...]) -> sparse.csr_array:
     """A CSR array of data, indices and indptr of a file; a ValueError if they do not describe one.
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy import sparse
 
-from jointdr.archive import Archive, checked_csr
+from jointdr.archive import Archive, checked_csr, stored
 from jointdr.arrays import Array, is_sparse
 from jointdr.embedding import Embedding
 from jointdr.links import Basis, Link
@@ -79,24 +79,17 @@ def described(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
 def restored(cls: Any, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Any:
     """The model of this class that `described` took apart."""
     model = cls(**{name: from_json(value) for name, value in header["params"].items()})
+    model._exponent()  # which raises if it cannot be had
     for name, value in header["numbers"].items():
+        if not name.endswith("_") or name.startswith("_") or hasattr(cls, name):
+            raise ValueError(f"{name!r} is not found by a fit")
         setattr(model, name, value)
-    n_views = len(header["names"])
-    per_view: dict[str, Any] = {
-        name: tuple(arrays[f"{name}.{k}"] for k in range(n_views)) if f"{name}.0" in arrays else None
-        for name in PER_VIEW_OF_EMBEDDING
-    }
-    model._embedding = Embedding(
-        core=arrays["core"],
-        y_mean=arrays["y_mean"],
-        centred=header["centred"],
-        pairs=_pairs(arrays),
-        **per_view,
-    )
-    model.view_names_ = tuple(header["names"])
+    model._embedding = _embedding(header, arrays)
+    model.view_names_ = tuple(map(str, header["names"]))
     model.n_features_per_view_ = tuple(len(U) for U in model._embedding.bases)
     model._feature_names = tuple(
-        arrays[f"features.{k}"].astype(object) if f"features.{k}" in arrays else None for k in range(n_views)
+        stored(arrays, f"features.{k}", (n,), "U").astype(object) if f"features.{k}" in arrays else None
+        for k, n in enumerate(model.n_features_per_view_)
     )
     model.moments_used_ = tuple(header["moments_used"])
     model.response_ = Transform(header["response"], arrays["response"])
@@ -107,8 +100,31 @@ def restored(cls: Any, header: Mapping[str, Any], arrays: Mapping[str, Array]) -
     if header["moments"]:
         model._set_parts([rebuilt(h, arrays, f"moments{i}") for i, h in enumerate(header["moments"])])
     if header["output"] is not None:
-        model._sklearn_output_config = header["output"]
+        model.set_output(**header["output"])
     return model
+
+
+def _embedding(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Embedding:
+    """The fitted maps, whose shapes belong together."""
+    bases = tuple(stored(arrays, f"bases.{k}", (None, None)) for k in range(len(header["names"])))
+    if not bases or min(min(U.shape) for U in bases) == 0:
+        raise ValueError("it has views without features or directions")
+
+    def each(name: str, shapes: Iterable[tuple[int, ...]], kinds: str = "f") -> tuple[Array, ...]:
+        return tuple(stored(arrays, f"{name}.{k}", shape, kinds) for k, shape in enumerate(shapes))
+
+    features, ranks = sum(len(U) for U in bases), [U.shape[1] for U in bases]
+    return Embedding(
+        bases=bases,
+        spectra=each("spectra", ((r,) for r in ranks)),
+        core=stored(arrays, "core", (None,) * arrays["core"].ndim),
+        means=each("means", ((len(U),) for U in bases)),
+        y_mean=stored(arrays, "y_mean", (None,)),
+        support=each("support", ((len(U),) for U in bases), "b"),
+        centred=bool(header["centred"]),
+        probes=each("probes", ((features, r) for r in ranks)) if "probes.0" in arrays else None,
+        pairs=_pairs(arrays),
+    )
 
 
 def _pairs(arrays: Mapping[str, Array]) -> dict[tuple[int, int], Array] | None:
@@ -232,11 +248,12 @@ def packed(name: str, X: Array) -> dict[str, Array]:
 
 
 def unpacked(name: str, arrays: Mapping[str, Array]) -> Array:
-    """The matrix that `packed` took apart."""
+    """The matrix that `packed` took apart; a ValueError if it is none of finite numbers."""
     if name in arrays:
-        return arrays[name]
-    parts = tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
-    return checked_csr(parts, tuple(arrays[f"{name}.shape"].tolist()))
+        return stored(arrays, name, (None, None), "biuf")
+    indices, indptr = (stored(arrays, f"{name}.{of}", (None,), "iu") for of in ("indices", "indptr"))
+    shape = stored(arrays, f"{name}.shape", (2,), "iu").tolist()
+    return checked_csr((stored(arrays, f"{name}.data", (None,), "biuf"), indices, indptr), tuple(shape))
 
 
 def _umask() -> int:

@@ -9,6 +9,7 @@ import os
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from math import isfinite
 from typing import IO, Any
 
@@ -52,21 +53,25 @@ def lines(
             for number, line in enumerate(file, 1):
                 if not (line.isspace() or (comment and line.startswith(comment))):
                     yield number, line.rstrip("\r\n").split(separator)
-        except UnicodeDecodeError:
-            raise ValueError(f"{path} is not text in UTF-8: save it as such, or decompress it first.") from None
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(f"{path} is cut off or damaged: {error}") from None
         except csv.Error as error:
             raise ValueError(f"{path} has quotes that do not close: {error}.") from None
 
 
-def opened(path: Path) -> IO[str]:
-    """A text file, plain or compressed by gzip; a ValueError while it is read if it expands beyond `most_bytes`."""
+@contextmanager
+def opened(path: Path) -> Iterator[IO[str]]:
+    """A text file, plain or compressed by gzip; while it is read, a ValueError if it is damaged or expands too far."""
     with open(path, "rb") as file:
         compressed = file.read(2) == b"\x1f\x8b"
-    if not compressed:
-        return open(path, encoding="utf-8-sig", newline="")
-    return io.TextIOWrapper(_Expanding(path), encoding="utf-8-sig", newline="")
+    with (
+        _Expanding(path) if compressed else open(path, "rb") as binary,
+        io.TextIOWrapper(binary, encoding="utf-8-sig", newline="") as text,
+    ):
+        try:
+            yield text
+        except UnicodeDecodeError:
+            raise ValueError(f"{path} is not text in UTF-8: save it as such, or decompress it first.") from None
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(f"{path} is cut off or damaged: {error}") from None
 
 
 class _Expanding(gzip.GzipFile):

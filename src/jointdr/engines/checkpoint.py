@@ -75,7 +75,7 @@ class Checkpoint:
     def _found(self, source: Source) -> list[dict[str, Any]]:
         if not self.path.exists():
             return []
-        data, reads = persist.opened(self.path, KIND, _contents)
+        data, reads = persist.opened(self.path, KIND, contents)
         if data != source.identity():
             self._refuse("other data: other files, columns or numbers of rows, or files that were changed since")
         return reads
@@ -94,7 +94,7 @@ class Checkpoint:
         self._written = time.monotonic()
 
 
-def _contents(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Any, list[dict[str, Any]]]:
+def contents(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Any, list[dict[str, Any]]]:
     """What a checkpoint tells of the data, and its reads."""
     reads = [
         {"key": str(read["key"]), "rows": int(read["rows"]), "state": restored(read["state"], arrays, f"read{i}")}

@@ -85,9 +85,17 @@ class RowGroup:
         start, columns = self.first_row, self.columns.needed(with_views)
         with _pyarrow().parquet.ParquetFile(self.path, metadata=_metadata(self.path), buffer_size=BUFFER_BYTES) as file:
             # One thread reads a row group: others read, or fold, what lies beside it.
-            for batch in file.iter_batches(size, row_groups=[self.group], columns=columns, use_threads=False):
+            batches = file.iter_batches(size, row_groups=[self.group], columns=columns, use_threads=False)
+            while (batch := self._next(batches)) is not None:
                 yield start, batch
                 start += batch.num_rows
+
+    def _next(self, batches: Iterator[Any]) -> Any:
+        """The next batch, or None; a ValueError names a file that is damaged."""
+        try:
+            return next(batches, None)
+        except (OSError, ValueError, _pyarrow().ArrowException) as error:
+            raise ValueError(f"{self.path} is damaged in row group {self.group}: {error}") from error
 
     def _block(self, start: int, batch: Any, views: tuple[Array, ...]) -> Block:
         y = [self._values(batch, name) for name in self.columns.response]
@@ -172,7 +180,9 @@ def _opened(parquet: Any, path: str) -> Any:
     """A Parquet file; a ValueError names one that is none."""
     try:
         return parquet.ParquetFile(path)
-    except ValueError as error:
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, _pyarrow().ArrowException) as error:
         raise ValueError(f"{path} is not a whole Parquet file: {error}") from error
 
 

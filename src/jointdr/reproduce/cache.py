@@ -28,7 +28,7 @@ class Cache:
         for path in sorted(self._folder(study).glob("repetitions-*.json")):
             try:
                 found |= _batch(path.read_text(encoding="utf-8"), (len(study.curves), len(study.x)))
-            except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
                 raise ValueError(
                     f"{path} is damaged ({error}): delete it, and its repetitions are made again."
                 ) from error
