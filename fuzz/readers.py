@@ -111,7 +111,7 @@ def model(path: Path) -> Any:
 def _cache(path: Path) -> Any:
     folder = path.parent / "study-0"
     folder.mkdir(exist_ok=True)
-    (folder / "repetitions-input.json").write_bytes(path.read_bytes())
+    (folder / f"repetitions-{path.name}").write_bytes(path.read_bytes())
     return Cache(path.parent).load(STUDY)
 
 
