@@ -52,7 +52,7 @@ class NpyTable:
     def rows(self, start: int, stop: int) -> Array:
         """The rows from `start` to before `stop`, in memory."""
         if self.fortran and len(self.shape) > 1:  # rows are scattered over the file
-            return np.array(np.load(self.path, mmap_mode="r")[start:stop])
+            return np.array(np.load(self.path, mmap_mode="r", allow_pickle=False)[start:stop])
         width = int(np.prod(self.shape[1:], dtype=np.int64))
         at = self.offset + start * width * self.dtype.itemsize
         values = np.fromfile(self.path, self.dtype, (stop - start) * width, offset=at)
