@@ -26,7 +26,7 @@ test-minimal: .venv-minimal/.test
 	touch $@
 
 audit: $(VENV)/.audit
-	$(BIN)/pip-audit --skip-editable --progress-spinner off
+	$(BIN)/pip-audit --strict --skip-editable --progress-spinner off
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
