@@ -6,7 +6,8 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # What is tested with the oldest versions that pyproject.toml allows: the core, files, and what reads them.
 CORE   := tests/test_moments.py tests/laws/test_merge.py tests/test_estimators.py tests/test_association.py \
-          tests/test_persist.py tests/test_model_files.py tests/test_corpus.py tests/test_imc.py
+          tests/test_persist.py tests/test_model_files.py tests/test_corpus.py tests/test_imc.py tests/test_cli.py \
+          tests/explore/test_guard.py tests/explore/test_uploads.py tests/explore/test_pages.py
 
 .PHONY: demo test test-minimal lint audit docs benchmarks clean
 
@@ -19,7 +20,6 @@ test: $(VENV)/.test
 test-minimal: .venv-minimal/.test
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 .venv-minimal/bin/python -m pytest -n 2 --dist worksteal $(CORE)
 
-# The tested packages have to be those of the file: pip would not say that it left one out.
 .venv-minimal/.test: pyproject.toml requirements/minimal.txt
 	$(PYTHON) -m venv .venv-minimal
 	.venv-minimal/bin/python -m pip --disable-pip-version-check --quiet install -r requirements/minimal.txt -e .
