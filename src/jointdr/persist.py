@@ -230,6 +230,8 @@ def _contents(
         raise ValueError(f"{os.fspath(path)} is not a whole jointdr file: its header is damaged ({error}).") from error
     if not isinstance(header, dict) or not isinstance(header.get("format"), int):
         raise ValueError(f"{os.fspath(path)} is not a jointdr file: its header has no format.")
+    if not isinstance(header.get("kind"), str):
+        raise ValueError(f"{os.fspath(path)} is not a jointdr file: its header does not say of what kind it is.")
     if header["format"] > FORMAT:
         raise ValueError(
             f"{os.fspath(path)} was written by jointdr {header.get('library')} in format {header['format']}; "

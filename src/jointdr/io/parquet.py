@@ -260,14 +260,14 @@ def _columns(
 ) -> Columns:
     if not isinstance(views, Mapping) or not views:
         raise TypeError(f"views={views!r} must be a dict with the columns of each view, such as {{'a': 'a_*'}}.")
-    chosen = tuple(_matching(schema.names, name, group, {*response, weight}) for name, group in views.items())
+    chosen = tuple(_matching(schema.names, path, name, group, {*response, weight}) for name, group in views.items())
     missing = [c for c in (*response, weight) if c is not None and c not in schema.names]
     if missing:
         raise ValueError(f"{path} has no column {missing[0]!r}; it has {schema.names[:10]}.")
     return Columns(chosen, tuple(_dtype(schema, path, view) for view in chosen), response, weight)
 
 
-def _matching(names: Sequence[str], view: str, group: Any, others: set[str | None]) -> tuple[str, ...]:
+def _matching(names: Sequence[str], path: str, view: str, group: Any, others: set[str | None]) -> tuple[str, ...]:
     """The columns of a view, from names and patterns."""
     result: list[str] = []
     for item in [group] if isinstance(group, str) else group:
@@ -276,7 +276,7 @@ def _matching(names: Sequence[str], view: str, group: Any, others: set[str | Non
         is_pattern = item not in names and any(c in item for c in "*?[")
         found = [n for n in names if n not in others and fnmatchcase(n, item)] if is_pattern else [item]
         if not found or found[0] not in names:
-            raise ValueError(f"view {view!r}: no column is called {item!r}; the file has {list(names[:10])}.")
+            raise ValueError(f"view {view!r}: no column is called {item!r}; {path} has {list(names[:10])}.")
         result += [n for n in found if n not in result]
     return tuple(result)
 
