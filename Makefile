@@ -4,7 +4,12 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test nightly lint docs benchmarks clean
+# What is tested with the oldest versions that pyproject.toml allows: the core, files, and what reads them.
+CORE   := tests/test_moments.py tests/laws/test_merge.py tests/test_estimators.py tests/test_association.py \
+          tests/test_persist.py tests/test_model_files.py tests/test_corpus.py tests/test_imc.py tests/test_cli.py \
+          tests/explore/test_guard.py tests/explore/test_uploads.py tests/explore/test_pages.py
+
+.PHONY: demo test nightly test-minimal lint audit docs benchmarks clean
 
 demo: $(VENV)/.demo
 	$(BIN)/jointdr demo
@@ -14,6 +19,17 @@ test: $(VENV)/.test
 
 nightly: $(VENV)/.test
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m nightly
+
+test-minimal: .venv-minimal/.test
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 .venv-minimal/bin/python -m pytest -n 2 --dist worksteal $(CORE)
+
+.venv-minimal/.test: pyproject.toml requirements/minimal.txt
+	$(PYTHON) -m venv .venv-minimal
+	.venv-minimal/bin/python -m pip --disable-pip-version-check --quiet install -r requirements/minimal.txt -e .
+	touch $@
+
+audit: $(VENV)/.audit
+	$(BIN)/pip-audit --strict --skip-editable --progress-spinner off
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -45,4 +61,4 @@ $(VENV)/.%: pyproject.toml | $(BIN)/python
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo_output docs/_build docs/auto_examples docs/api/generated
+	rm -rf $(VENV) .venv-minimal demo_output docs/_build docs/auto_examples docs/api/generated

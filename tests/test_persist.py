@@ -126,7 +126,7 @@ def test_too_little_memory_is_not_a_damaged_file(tmp_path, monkeypatch):
         raise MemoryError
 
     persist.write(tmp_path / "x", "JDR", {}, {})
-    monkeypatch.setattr(persist.np, "load", fail)
+    monkeypatch.setattr(np.lib.format, "read_array", fail)
     with pytest.raises(MemoryError):
         persist.read(tmp_path / "x", "JDR")
 

@@ -239,6 +239,8 @@ class AssociationModel(Recommender):
             raise ValueError("adaptive is for kernel='gaussian' and head='kernel': leave it out, or change these.")
         if self.head != "kernel" and self.nearest is not None and self.nearest != "auto":
             raise ValueError(f"nearest={self.nearest!r} is for head='kernel': leave it out, or change the head.")
+        if not isinstance(self.max_bytes, Real) or not float(self.max_bytes) > 0:
+            raise ValueError(f"max_bytes={self.max_bytes!r} must be a number of bytes > 0.")
         if self.embedding is None and not of_file and max(self._mixes()) > 0:
             raise ValueError("mix adds the features as they are, which embedding=None has already: leave it out.")
 
@@ -508,7 +510,11 @@ class AssociationModel(Recommender):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that `save` wrote. It gives the same results to the last bit, and no code is run."""
-        header, arrays = persist.read(path, cls.__name__)
+        return persist.opened(path, cls.__name__, cls._restored)
+
+    @classmethod
+    def _restored(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
+        """The model that `save` took apart."""
         model = cls(**{name: persist.from_json(value) for name, value in header["params"].items()})
         embedding = None
         model._check_parameters(of_file=True)
@@ -517,9 +523,15 @@ class AssociationModel(Recommender):
             embedding = persist.restored(FAMILY[header["embedding"]["kind"]], header["embedding"], inner)
             model.embedding = clone(embedding)
         model._recall(header, arrays)
-        sides = restored_sides(embedding, header["sides"], arrays)
-        bandwidths = [None if h is None else (h[0], h[1]) for h in header["bandwidths"]]
+        sides = restored_sides(embedding, header["sides"], arrays, model.n_features_per_view_)
+        bandwidths = [None if h is None else pair_of(h) for h in header["bandwidths"]]
+        given = [h for h in bandwidths if h is not None]
+        if len(given) != len(sides[0].points) or len(bandwidths) != 2 or min(map(min, given)) < 0:
+            raise ValueError(f"its bandwidths are {header['bandwidths']}")
         Y, complete = persist.unpacked("scores", arrays), bool(header["complete"])
+        counts = (len(model.row_ids_), len(model.column_ids_))
+        if tuple(Y.shape) != counts or (sides[0].count, sides[1].count) != counts:
+            raise ValueError(f"its scores and coordinates are not those of {counts[0]} rows and {counts[1]} columns")
         truncation = Truncation.from_dict(header["truncation"]) if "truncation" in header else None
         model._set(embedding, sides, bandwidths, model._head_of(Y, complete, sides, bandwidths), truncation)
         return model

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from jointdr import persist
+from jointdr.archive import stored
 from jointdr.arrays import Array
 from jointdr.dyads import Dyads
 from jointdr.ranking import Block
@@ -79,8 +80,14 @@ class Popularity(Recommender):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that `save` wrote. It gives the same results to the last bit, and no code is run."""
-        header, arrays = persist.read(path, cls.__name__)
+        return persist.opened(path, cls.__name__, cls._restored)
+
+    @classmethod
+    def _restored(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
+        """The model that `save` took apart."""
         model = cls()
         model._recall(header, arrays)
-        model.means_, model.mean_ = (arrays["means.0"], arrays["means.1"]), float(arrays["mean"][0])
+        m_A, m_B = len(model.row_ids_), len(model.column_ids_)
+        model.means_ = (stored(arrays, "means.0", (m_A,)), stored(arrays, "means.1", (m_B,)))
+        model.mean_ = float(stored(arrays, "mean", (1,))[0])
         return model

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from jointdr import persist
+from jointdr.archive import stored
 from jointdr.arrays import Array, as_float, dense_product, float_dtype, sum_of_squares
 from jointdr.completion import Factors, Pairs, Spectra, on_grid, on_pairs, proxy_start
 from jointdr.dyads import Dyads
@@ -221,16 +222,24 @@ class IMC(Recommender):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that `save` wrote. It gives the same results to the last bit, and no code is run."""
-        header, arrays = persist.read(path, cls.__name__)
+        return persist.opened(path, cls.__name__, cls._restored)
+
+    @classmethod
+    def _restored(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
+        """The model that `save` took apart."""
         params = header["params"]
         if params["init"] is None:
             params["init"] = (arrays["init.0"], arrays["init.1"])
         model = cls(**params)
-        model.embeddings_ = (arrays["embeddings.0"], arrays["embeddings.1"])
-        model._embedded = (arrays["embedded.0"], arrays["embedded.1"])
-        model.objective_, model.singular_values_ = arrays["objective"], arrays["singular_values"]
-        model.n_iter_ = len(model.objective_)
         model._recall(header, arrays)
+        model.objective_, model.singular_values_ = (
+            stored(arrays, n, (None,)) for n in ("objective", "singular_values")
+        )
+        (n_A, n_B), r = model.n_features_per_view_, len(model.singular_values_)
+        m_A, m_B = len(model.row_ids_), len(model.column_ids_)
+        model.embeddings_ = (stored(arrays, "embeddings.0", (n_A, r)), stored(arrays, "embeddings.1", (n_B, r)))
+        model._embedded = (stored(arrays, "embedded.0", (m_A, r)), stored(arrays, "embedded.1", (m_B, r)))
+        model.n_iter_ = len(model.objective_)
         return model
 
     # ---------------------------------------------------------------- inner workings

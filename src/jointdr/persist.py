@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 
+from jointdr.archive import Archive, checked_csr, stored
 from jointdr.arrays import Array, is_sparse
 from jointdr.embedding import Embedding
 from jointdr.files import whole_file
@@ -18,6 +20,8 @@ from jointdr.links import Basis, Link
 from jointdr.moments import Moments
 from jointdr.products import Keep
 from jointdr.response import Transform
+
+Made = TypeVar("Made")
 
 FORMAT = 1
 PER_VIEW_OF_EMBEDDING = ("bases", "spectra", "means", "support", "probes")
@@ -30,7 +34,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 def load(cls: Any, path: str | os.PathLike[str]) -> Any:
     """Read a model of this class that `save` wrote."""
-    return restored(cls, *read(path, cls.__name__))
+    return opened(path, cls.__name__, partial(restored, cls))
 
 
 def described(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -74,24 +78,17 @@ def described(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
 def restored(cls: Any, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Any:
     """The model of this class that `described` took apart."""
     model = cls(**{name: from_json(value) for name, value in header["params"].items()})
+    model._exponent()  # which raises if it cannot be had
     for name, value in header["numbers"].items():
+        if not name.endswith("_") or name.startswith("_") or hasattr(cls, name):
+            raise ValueError(f"{name!r} is not found by a fit")
         setattr(model, name, value)
-    n_views = len(header["names"])
-    per_view: dict[str, Any] = {
-        name: tuple(arrays[f"{name}.{k}"] for k in range(n_views)) if f"{name}.0" in arrays else None
-        for name in PER_VIEW_OF_EMBEDDING
-    }
-    model._embedding = Embedding(
-        core=arrays["core"],
-        y_mean=arrays["y_mean"],
-        centred=header["centred"],
-        pairs=_pairs(arrays),
-        **per_view,
-    )
-    model.view_names_ = tuple(header["names"])
+    model._embedding = _embedding(header, arrays)
+    model.view_names_ = tuple(map(str, header["names"]))
     model.n_features_per_view_ = tuple(len(U) for U in model._embedding.bases)
     model._feature_names = tuple(
-        arrays[f"features.{k}"].astype(object) if f"features.{k}" in arrays else None for k in range(n_views)
+        stored(arrays, f"features.{k}", (n,), "U").astype(object) if f"features.{k}" in arrays else None
+        for k, n in enumerate(model.n_features_per_view_)
     )
     model.moments_used_ = tuple(header["moments_used"])
     model.response_ = Transform(header["response"], arrays["response"])
@@ -102,8 +99,31 @@ def restored(cls: Any, header: Mapping[str, Any], arrays: Mapping[str, Array]) -
     if header["moments"]:
         model._set_parts([rebuilt(h, arrays, f"moments{i}") for i, h in enumerate(header["moments"])])
     if header["output"] is not None:
-        model._sklearn_output_config = header["output"]
+        model.set_output(**header["output"])
     return model
+
+
+def _embedding(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Embedding:
+    """The fitted maps, whose shapes belong together."""
+    bases = tuple(stored(arrays, f"bases.{k}", (None, None)) for k in range(len(header["names"])))
+    if not bases or min(min(U.shape) for U in bases) == 0:
+        raise ValueError("it has views without features or directions")
+
+    def each(name: str, shapes: Iterable[tuple[int, ...]], kinds: str = "f") -> tuple[Array, ...]:
+        return tuple(stored(arrays, f"{name}.{k}", shape, kinds) for k, shape in enumerate(shapes))
+
+    features, ranks = sum(len(U) for U in bases), [U.shape[1] for U in bases]
+    return Embedding(
+        bases=bases,
+        spectra=each("spectra", ((r,) for r in ranks)),
+        core=stored(arrays, "core", (None,) * arrays["core"].ndim),
+        means=each("means", ((len(U),) for U in bases)),
+        y_mean=stored(arrays, "y_mean", (None,)),
+        support=each("support", ((len(U),) for U in bases), "b"),
+        centred=bool(header["centred"]),
+        probes=each("probes", ((features, r) for r in ranks)) if "probes.0" in arrays else None,
+        pairs=_pairs(arrays),
+    )
 
 
 def _pairs(arrays: Mapping[str, Array]) -> dict[tuple[int, int], Array] | None:
@@ -158,6 +178,21 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
     return header, arrays
 
 
+def opened(path: str | os.PathLike[str], kind: str, make: Callable[[dict[str, Any], dict[str, Array]], Made]) -> Made:
+    """What `make` makes of the header and the arrays of a file that `write` made.
+
+    Checksums tell damage, but anybody can compute them: whatever is wrong with the contents is a ValueError too.
+    """
+    header, arrays = read(path, kind)
+    try:
+        return make(header, arrays)
+    except MemoryError:
+        raise
+    except Exception as error:
+        what = f"lacks {error}" if isinstance(error, KeyError) else f"is not as it is written: {error}"
+        raise ValueError(f"{os.fspath(path)} holds no whole {kind} model; what it holds {what}.") from error
+
+
 def header_of(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The header of a file that `write` made, without reading its arrays: its ``kind``, ``library`` and so on."""
     return _contents(path, ("header", "seal"))[0]
@@ -167,18 +202,19 @@ def _contents(
     path: str | os.PathLike[str], only: tuple[str, ...] | None
 ) -> tuple[dict[str, Any], dict[str, Array], bool]:
     """The header, the other arrays (or only some), and whether the header is as it was written."""
+    with Archive(path, "jointdr file") as file:
+        if "header" not in file or "seal" not in file:
+            raise ValueError(f"{os.fspath(path)} is not a jointdr file: it is an archive without a header.")
+        arrays = {name: file[name] for name in only or file}
+    text, seal = arrays.pop("header").tobytes(), arrays.pop("seal").tobytes()
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in only or file.files}
-        text, seal = arrays.pop("header").tobytes(), arrays.pop("seal").tobytes()
         header = json.loads(text.decode())
-    except (FileNotFoundError, MemoryError):
-        raise
-    except Exception as error:  # damage may look like anything: an unknown compression, a password, broken syntax
-        reason = "it holds Python objects, which are never loaded" if "pickle" in str(error) else error
-        raise ValueError(f"{os.fspath(path)} is not a whole jointdr file: {reason}") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{os.fspath(path)} is not a whole jointdr file: its header is damaged ({error}).") from error
     if not isinstance(header, dict) or not isinstance(header.get("format"), int):
         raise ValueError(f"{os.fspath(path)} is not a jointdr file: its header has no format.")
+    if not isinstance(header.get("kind"), str):
+        raise ValueError(f"{os.fspath(path)} is not a jointdr file: its header does not say of what kind it is.")
     if header["format"] > FORMAT:
         raise ValueError(
             f"{os.fspath(path)} was written by jointdr {header.get('library')} in format {header['format']}; "
@@ -197,11 +233,12 @@ def packed(name: str, X: Array) -> dict[str, Array]:
 
 
 def unpacked(name: str, arrays: Mapping[str, Array]) -> Array:
-    """The matrix that `packed` took apart."""
+    """The matrix that `packed` took apart; a ValueError if it is none of finite numbers."""
     if name in arrays:
-        return arrays[name]
-    parts = tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
-    return sparse.csr_array(parts, shape=tuple(arrays[f"{name}.shape"].tolist()))
+        return stored(arrays, name, (None, None), "biuf")
+    indices, indptr = (stored(arrays, f"{name}.{of}", (None,), "iu") for of in ("indices", "indptr"))
+    shape = stored(arrays, f"{name}.shape", (2,), "iu").tolist()
+    return checked_csr((stored(arrays, f"{name}.data", (None,), "biuf"), indices, indptr), tuple(shape))
 
 
 def _checksum(value: Array) -> str:

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from jointdr import memory
+from jointdr.archive import checked_csr, stored
 from jointdr.arrays import Array, is_sparse
 from jointdr.dyads import Dyads
 from jointdr.engines.local import slices
@@ -221,14 +222,19 @@ class Recommender(BaseEstimator):
 
     def _recall(self, header: dict[str, Any], arrays: dict[str, Array]) -> None:
         """The inverse of `_described`."""
-        self.row_ids_, self.column_ids_ = arrays["row_ids"], arrays["column_ids"]
-        self.view_names_ = (header["names"][0], header["names"][1])
-        self.n_features_per_view_ = (header["n_features"][0], header["n_features"][1])
-        names = [arrays.get(f"features.{k}") for k in (0, 1)]
-        names = [None if n is None else n.astype(object) for n in names]
-        self._feature_names = (names[0], names[1])
+        self.row_ids_, self.column_ids_ = (stored(arrays, name, (None,), "U") for name in ("row_ids", "column_ids"))
+        self.view_names_ = (str(header["names"][0]), str(header["names"][1]))
+        self.n_features_per_view_ = (int(header["n_features"][0]), int(header["n_features"][1]))
+        if min(self.n_features_per_view_) < 1:
+            raise ValueError(f"its entities have {self.n_features_per_view_} features")
+        self._feature_names = (self._names_of(0, arrays), self._names_of(1, arrays))
         pattern = (np.ones(len(arrays["known.indices"])), arrays["known.indices"], arrays["known.indptr"])
-        self._known = sparse.csr_array(pattern, shape=(len(self.row_ids_), len(self.column_ids_)))
+        self._known = checked_csr(pattern, (len(self.row_ids_), len(self.column_ids_)))
+
+    def _names_of(self, k: int, arrays: dict[str, Array]) -> Array | None:
+        if (name := f"features.{k}") not in arrays:
+            return None
+        return stored(arrays, name, (self.n_features_per_view_[k],), "U").astype(object)
 
 
 def _pattern(Y: Array, complete: bool) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jointdr.archive import stored
 from jointdr.arrays import Array, is_sparse
 from jointdr.base import ViewsTransformer
 from jointdr.nearest import Found, Index
@@ -164,15 +165,37 @@ def described_sides(sides: tuple[Side, Side]) -> tuple[list[dict[str, Any]], dic
 
 
 def restored_sides(
-    embedding: ViewsTransformer | None, headers: Sequence[Mapping[str, Any]], arrays: Mapping[str, Array]
+    embedding: ViewsTransformer | None,
+    headers: Sequence[Mapping[str, Any]],
+    arrays: Mapping[str, Array],
+    n_features: tuple[int, int],
 ) -> tuple[Side, Side]:
-    """The sides that `described_sides` took apart."""
-    sides = []
-    for k, header in enumerate(headers):
-        count = range(len(header["units"]))
-        centers = tuple(arrays.get(f"center.{k}.{t}") for t in count)
-        options = (float(header["exponent"]), bool(header["with_raw"]), bool(header["cosine"]))
-        points = tuple(unpacked(f"points.{k}.{t}", arrays) for t in count)
-        describe = Describer(embedding, k, *options, centers, tuple(header["units"]))
-        sides.append(Side(describe, points, header["adaptive"], header.get("neighbors")))
+    """The sides that `described_sides` took apart; a ValueError if they are none of entities with so many features."""
+    sides = [_restored_side(embedding, k, headers[k], arrays, n_features[k]) for k in (0, 1)]
     return sides[0], sides[1]
+
+
+def _restored_side(
+    embedding: ViewsTransformer | None, k: int, header: Mapping[str, Any], arrays: Mapping[str, Array], n_features: int
+) -> Side:
+    exponent, with_raw, cosine = float(header["exponent"]), bool(header["with_raw"]), bool(header["cosine"])
+    widths = [n_features]
+    if embedding is not None:
+        fitted, rank = embedding.embeddings_[k].shape
+        if fitted != n_features:
+            raise ValueError(f"its embedding is one of {fitted} features, not of {n_features}")
+        widths = [rank, n_features] if with_raw else [rank]
+    points = tuple(unpacked(f"points.{k}.{t}", arrays) for t in range(len(widths)))
+    if [X.shape for X in points] != [(points[0].shape[0], n) for n in widths]:
+        raise ValueError(
+            f"its coordinates have the shapes {[X.shape for X in points]}, but {widths} columns belong there"
+        )
+    names = [f"center.{k}.{t}" for t in range(len(widths))]
+    centers = tuple(
+        stored(arrays, name, (n,)) if name in arrays else None for name, n in zip(names, widths, strict=True)
+    )
+    units = tuple(map(float, header["units"]))
+    if len(units) != len(widths) or not all(0 < u < np.inf for u in units):
+        raise ValueError(f"its units are {units}")
+    adaptive, neighbors = (None if (n := header.get(name)) is None else int(n) for name in ("adaptive", "neighbors"))
+    return Side(Describer(embedding, k, exponent, with_raw, cosine, centers, units), points, adaptive, neighbors)

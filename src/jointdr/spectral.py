@@ -248,8 +248,8 @@ def _symmetric(S: Array, symmetrize: Symmetrize | None, rounding: float, name: s
 def _without_diagonal(S: Array) -> Array:
     if is_sparse(S):
         S = S.tocoo()
-        off = S.coords[0] != S.coords[1]
-        return sparse.csr_array((S.data[off], (S.coords[0][off], S.coords[1][off])), shape=S.shape)
+        off = S.row != S.col
+        return sparse.csr_array((S.data[off], (S.row[off], S.col[off])), shape=S.shape)
     S = S.copy()
     np.fill_diagonal(S, 0.0)
     return S

@@ -77,9 +77,18 @@ def _about(path: Path | None) -> Any:
         return None
     import pandas as pd
 
+    from jointdr.datasets.lines import opened
+    from jointdr.datasets.readers import parquet_frame
+
     name = path.name.lower()
     if name.endswith((".parquet", ".pq")):
-        table = pd.read_parquet(path)
+        table = parquet_frame(path)
+        if not len(table.columns):
+            raise ValueError(f"{path} has no columns.")
         return table if table.index.name is not None else table.set_index(table.columns[0])
     separator = "," if name.removesuffix(".gz").endswith(".csv") else "\t"
-    return pd.read_csv(path, sep=separator, index_col=0, converters={0: str})
+    with opened(path) as file:
+        try:
+            return pd.read_csv(file, sep=separator, index_col=0, converters={0: str})
+        except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+            raise ValueError(f"{path} is not a table with ids in its first column: {error}") from None

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from jointdr.archive import Archive, checked_csr
 from jointdr.arrays import Array
+from jointdr.datasets.lines import Path
 from jointdr.dyads import Dyads
 from jointdr.pairs import gathered
 from jointdr.similarity import kernel_features
 from jointdr.spectral import spectral_features
+
+Reader = Callable[[Archive, str | None], Dyads]
 
 N_SPECTRAL = 200
 """Features of each node of a network, as in the paper."""
@@ -24,7 +26,7 @@ SIMILARITIES = ("Y", "S_disease_mimminer", "S_drug_chem", "disease_omim", "drug_
 FEATURES = ("y", "drug_idx", "target_idx", "X_drug_ecfp4", "X_target_dipep", "drug_id", "target_id")
 
 
-def load_archive(path: str | os.PathLike[str], response: str | None = None) -> Dyads:
+def load_archive(path: Path, response: str | None = None) -> Dyads:
     """Dyads from an .npz archive in one of three layouts, which is recognized by the names of its arrays.
 
     Parameters
@@ -59,39 +61,39 @@ def load_archive(path: str | os.PathLike[str], response: str | None = None) -> D
     ``drug_idx`` and ``target_idx``): fingerprint bits, and square roots of the composition, whose inner products
     compare two compositions as those of unit vectors. Only the listed pairs are observed.
     """
-    try:
-        data = np.load(path, allow_pickle=False)
-        if not isinstance(data, np.lib.npyio.NpzFile):
-            raise ValueError("one array alone")
-    except FileNotFoundError:
-        raise
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{os.fspath(path)} is not an .npz archive of plain arrays: {error}.") from error
-    with data:
+    with Archive(path) as data:
         for names, reader in LAYOUTS.items():
-            if set(names) <= set(data.files):
-                return reader(data, response)
+            if set(names) <= set(data):
+                return _fitting(path, reader, data, response)
         wanted = "; ".join(", ".join(names) for names in LAYOUTS)
         raise ValueError(
-            f"{os.fspath(path)} has none of the known layouts. It holds {_listed(data.files)}, but one of these sets "
+            f"{os.fspath(path)} has none of the known layouts. It holds {_listed(list(data))}, but one of these sets "
             f"of arrays is needed: {wanted}."
         )
 
 
-def stored_sparse(data: Any, name: str) -> sparse.csr_array:
+def stored_sparse(data: Archive, name: str) -> sparse.csr_array:
     """A CSR matrix of an archive; a part that is missing is a ValueError that names it."""
     names = [f"{name}_{part}" for part in ("data", "indices", "indptr", "shape")]
     if missing := [part for part in names if part not in data]:
         raise ValueError(f"The archive lacks {', '.join(missing)}: a sparse matrix is stored as {', '.join(names)}.")
     *parts, shape = (data[part] for part in names)
-    return sparse.csr_array(tuple(parts), shape=tuple(shape))
+    return checked_csr(tuple(parts), tuple(map(int, shape)))
 
 
 # ---------------------------------------------------------------- inner workings
 
 
-def _networks(data: Any, response: str | None) -> Dyads:
-    known = [name.removesuffix("_data") for name in data.files if name.startswith("Y_") and name.endswith("_data")]
+def _fitting(path: Path, reader: Reader, data: Archive, response: str | None) -> Dyads:
+    """The dyads of an archive; arrays that do not fit together are a ValueError that names it."""
+    try:
+        return reader(data, response)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from error
+
+
+def _networks(data: Archive, response: str | None) -> Dyads:
+    known = [name.removesuffix("_data") for name in data if name.startswith("Y_") and name.endswith("_data")]
     if response is None:
         response = "Y_all_v4" if "Y_all_v4" in known else next(iter(known), "Y_...")
     if response not in known:
@@ -107,7 +109,7 @@ def _spectral(W: Array) -> Array:
     return spectral_features(W, min(N_SPECTRAL, W.shape[0] - 1))
 
 
-def _similarities(data: Any, response: str | None) -> Dyads:
+def _similarities(data: Archive, response: str | None) -> Dyads:
     _require_only(response, "Y")
     A, B = (kernel_features(data[name].astype(float)) for name in ("S_disease_mimminer", "S_drug_chem"))
     Y = sparse.csr_array(data["Y"].astype(float))
@@ -115,7 +117,7 @@ def _similarities(data: Any, response: str | None) -> Dyads:
     return Dyads(Y, A, B, row_ids=ids[0], column_ids=ids[1], names=("disease", "drug"))
 
 
-def _features(data: Any, response: str | None) -> Dyads:
+def _features(data: Archive, response: str | None) -> Dyads:
     _require_only(response, "y")
     A, B = data["X_drug_ecfp4"].astype(float), np.sqrt(data["X_target_dipep"].astype(float))
     Y = _listed_once(data["y"].astype(float), data["drug_idx"], data["target_idx"], (len(A), len(B)))
@@ -142,7 +144,7 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "") if names else "nothing"
 
 
-LAYOUTS: dict[tuple[str, ...], Callable[[Any, str | None], Dyads]] = {
+LAYOUTS: dict[tuple[str, ...], Reader] = {
     NETWORKS: _networks,
     SIMILARITIES: _similarities,
     FEATURES: _features,

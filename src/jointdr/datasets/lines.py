@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import os
+import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from math import isfinite
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
+from jointdr.archive import EXPANSION, most_bytes
 from jointdr.arrays import Array
 from jointdr.files import read_unchanged
 
@@ -18,6 +23,10 @@ Path = str | os.PathLike[str]
 
 Line = tuple[int, list[str]]
 """The number of a line, counted from 1, and its fields."""
+
+
+LONGEST_ID = 1000
+"""Characters. Arrays of ids have room for the longest in every place, so that one alone could fill the memory."""
 
 
 def lines(
@@ -37,7 +46,7 @@ def lines(
     comment : str, optional
         Lines that start with this are left out.
     """
-    with _opened(path) as file, read_unchanged(path, file):
+    with opened(path) as file, read_unchanged(path, file):
         try:
             if quoted and separator is not None:
                 yield from _quoted(file, separator, comment)
@@ -45,18 +54,43 @@ def lines(
             for number, line in enumerate(file, 1):
                 if not (line.isspace() or (comment and line.startswith(comment))):
                     yield number, line.rstrip("\r\n").split(separator)
-        except UnicodeDecodeError:
-            raise ValueError(f"{path} is not text in UTF-8: save it as such, or decompress it first.") from None
-        except (EOFError, gzip.BadGzipFile) as error:
-            raise ValueError(f"{path} is cut off or damaged: {error}") from None
         except csv.Error as error:
             raise ValueError(f"{path} has quotes that do not close: {error}.") from None
 
 
-def _opened(path: Path) -> Any:
+@contextmanager
+def opened(path: Path) -> Iterator[IO[str]]:
+    """A text file, plain or compressed by gzip; while it is read, a ValueError if it is damaged or expands too far."""
     with open(path, "rb") as file:
         compressed = file.read(2) == b"\x1f\x8b"
-    return (gzip.open if compressed else open)(path, "rt", encoding="utf-8-sig", newline="")
+    with (
+        _Expanding(path) if compressed else open(path, "rb") as binary,
+        io.TextIOWrapper(binary, encoding="utf-8-sig", newline="") as text,
+    ):
+        try:
+            yield text
+        except UnicodeDecodeError:
+            raise ValueError(f"{path} is not text in UTF-8: save it as such, or decompress it first.") from None
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(f"{path} is cut off or damaged: {error}") from None
+
+
+class _Expanding(gzip.GzipFile):
+    """A file compressed by gzip that is not read to its end if it grows too long."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "rb")
+        self._path, self._most = path, most_bytes(path)
+
+    def read1(self, size: int = -1) -> bytes:
+        """Some bytes, as the text needs them."""
+        data = super().read1(size)
+        if self.tell() > self._most:
+            raise ValueError(
+                f"{self._path} expands to more than {self._most / 1e6:.4g} MB, {EXPANSION} times its size: if you "
+                "trust it, decompress it first."
+            )
+        return data
 
 
 def _quoted(file: Any, separator: str, comment: str | None) -> Iterator[Line]:
@@ -72,7 +106,7 @@ def after_header(path: Path, rows: Iterator[Line]) -> tuple[list[str], Iterator[
     if not number:
         raise ValueError(f"{path} is empty.")
     header = [name.strip() for name in header]
-    repeated = sorted({name for name in header if header.count(name) > 1}) if len(set(header)) < len(header) else []
+    repeated = sorted(name for name, count in Counter(header).items() if count > 1)
     if repeated:
         raise ValueError(f"{path}, line {number}: the column names {repeated[:5]} occur more than once.")
     return header, same_length(path, rows, len(header), "the header")
@@ -120,6 +154,8 @@ def id_of(path: Path, number: int, field: str, what: str) -> str:
     """An id without the spaces around it; an empty one is an error."""
     if not (name := field.strip()):
         raise ValueError(f"{path}, line {number}: the {what} is empty.")
+    if len(name) > LONGEST_ID:
+        raise ValueError(f"{path}, line {number}: the {what} has {len(name)} characters; {LONGEST_ID} are allowed.")
     return name
 
 

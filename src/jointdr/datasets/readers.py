@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from jointdr.archive import EXPANSION, most_bytes
 from jointdr.arrays import Array
 from jointdr.datasets.lines import (
     Path,
@@ -192,22 +193,36 @@ def _require_lines(path: Path, found: Any) -> None:
         raise ValueError(f"{path} has no lines after the header.")
 
 
-def _parquet(path: Path) -> Any:
-    pd = pandas()
+def parquet_frame(path: Path) -> Any:
+    """A Parquet file as pandas reads it."""
+    pandas()
     try:
-        return pd.read_parquet(path, engine="pyarrow")
+        from pyarrow import parquet
+
+        if not os.path.isdir(path):
+            _require_size(path, parquet.read_metadata(path))
+        table = parquet.read_table(path)
+        table.validate(full=True)  # text in UTF-8, for example, which is only looked at when it is used
+        return table.to_pandas()
     except ImportError:
         raise ImportError(f'{path}: Parquet files take pyarrow: pip install "jointdr[io]".') from None
-    except OSError as error:
-        if isinstance(error, FileNotFoundError):
-            raise
+    except (FileNotFoundError, MemoryError):
+        raise
+    except Exception as error:  # pyarrow's errors are of many kinds, and so are pandas' on its own notes in the file
         raise ValueError(f"{path} is not a Parquet file, or a damaged one: {error}") from None
-    except ValueError as error:  # pyarrow's own errors are of this kind
-        raise ValueError(f"{path} is not a Parquet file, or a damaged one: {error}") from None
+
+
+def _require_size(path: Path, told: Any) -> None:
+    """Raise if the numbers of a Parquet file, which are compressed, take more memory than `most_bytes`."""
+    if told.num_rows * told.num_columns * 8 > most_bytes(path):
+        raise ValueError(
+            f"{told.num_rows} rows of {told.num_columns} columns are more than {EXPANSION} times its size; "
+            "scan_parquet reads such a file a block at a time."
+        )
 
 
 def _parquet_table(path: Path, id: str | None) -> Any:
-    frame = _parquet(path)
+    frame = parquet_frame(path)
     header = [str(column) for column in frame.columns]
     if id is None and type(frame.index).__name__ != "RangeIndex":
         ids, name = frame.index, frame.index.name
@@ -223,7 +238,7 @@ def _parquet_table(path: Path, id: str | None) -> Any:
 
 
 def _parquet_pairs(path: Path, row: str | None, column: str | None, score: str | Literal[False] | None) -> Any:
-    frame = _parquet(path)
+    frame = parquet_frame(path)
     chosen = _chosen(path, list(frame.columns), row, column, score)
     for name in chosen:
         place(path, list(frame.columns), name)

@@ -84,12 +84,10 @@ class Checkpoint:
     def _found(self, source: Source) -> list[dict[str, Any]]:
         if not self.path.exists():
             return []
-        header, arrays = persist.read(self.path, KIND)
-        if header["data"] != source.identity():
+        data, reads = persist.opened(self.path, KIND, contents)
+        if data != source.identity():
             self._refuse("other data: other files, columns or numbers of rows, or files that were changed since")
-        return [
-            {**read, "state": restored(read["state"], arrays, f"read{i}")} for i, read in enumerate(header["reads"])
-        ]
+        return reads
 
     def _refuse(self, what: str) -> None:
         raise ValueError(f"The checkpoint {self.path} belongs to {what}. Remove it, or name another file.")
@@ -103,6 +101,15 @@ class Checkpoint:
             arrays |= held
         persist.write(self.path, KIND, {"data": source.identity(), "reads": reads}, arrays)
         self._written = time.monotonic()
+
+
+def contents(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Any, list[dict[str, Any]]]:
+    """What a checkpoint tells of the data, and its reads."""
+    reads = [
+        {"key": str(read["key"]), "rows": int(read["rows"]), "state": restored(read["state"], arrays, f"read{i}")}
+        for i, read in enumerate(header["reads"])
+    ]
+    return header["data"], reads
 
 
 def described(state: Any, name: str) -> tuple[Any, dict[str, Array]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -59,6 +60,10 @@ def application(session: Session) -> Guard:
 
 class _Files(StaticFiles):
     """Files of the package, which a browser may keep if it asks whether they have changed."""
+
+    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
+        """Where a file lies; a name that no file can have, because of a zero byte in it, lies nowhere."""
+        return ("", None) if "\0" in path else super().lookup_path(path)
 
     def file_response(self, *args: object, **kwargs: object) -> Response:
         response = super().file_response(*args, **kwargs)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from jointdr.archive import count_of, npy_header
 from jointdr.arrays import Array, is_sparse, to_numpy
 from jointdr.engines.folds import Block, slices
 from jointdr.files import Stamp, require_mapped
@@ -37,16 +38,19 @@ class NpyTable:
 
     @staticmethod
     def of(path: Any) -> NpyTable:
-        """Read the header."""
+        """Read the header, and see that the file has all that it tells of."""
         path = os.fspath(path)
         try:
             with open(path, "rb") as file:
-                version = np.lib.format.read_magic(file)
-                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-                shape, fortran, dtype = read(file)
-                return NpyTable(path, shape, dtype, fortran, file.tell(), Stamp.of(file.fileno()))
+                shape, fortran, dtype = npy_header(file)
+                offset, stamp = file.tell(), Stamp.of(file.fileno())
         except ValueError as error:
             raise ValueError(f"{path} is not an NPY file of numbers: {error}") from error
+        if offset + count_of(shape) * dtype.itemsize > stamp.size:
+            raise ValueError(
+                f"{path} is cut off: its header tells of {dtype} of shape {shape}, but it has {stamp.size} bytes."
+            )
+        return NpyTable(path, shape, dtype, fortran, offset, stamp)
 
     def rows(self, start: int, stop: int) -> Array:
         """The rows from `start` to before `stop`, in memory."""

@@ -85,19 +85,13 @@ class RowGroup:
     def _batches(self, size: int, with_views: bool) -> Iterator[tuple[int, Any]]:
         """Record batches, with the number of the first row of each."""
         start, columns = self.first_row, self.columns.needed(with_views)
-        try:
-            with self._opened() as file:
-                # One thread reads a row group: others read, or fold, what lies beside it.
-                for batch in file.iter_batches(size, row_groups=[self.group], columns=columns, use_threads=False):
-                    self.stamp.require(self.path)
-                    yield start, batch
-                    start += batch.num_rows
-        except _pyarrow().ArrowException as error:
-            self._say_why(error)
-        except OSError as error:
-            if error.filename is not None:
-                raise
-            self._say_why(error)
+        with self._opened() as file:
+            # One thread reads a row group: others read, or fold, what lies beside it.
+            batches = file.iter_batches(size, row_groups=[self.group], columns=columns, use_threads=False)
+            while (batch := self._next(batches)) is not None:
+                self.stamp.require(self.path)
+                yield start, batch
+                start += batch.num_rows
         if start != self.first_row + self.n_rows:
             raise ValueError(f"{self.path} has other rows in row group {self.group} than its end tells of.")
 
@@ -106,10 +100,15 @@ class RowGroup:
         self.stamp.require(self.path)
         return _pyarrow().parquet.ParquetFile(self.path, metadata=metadata, buffer_size=BUFFER_BYTES)
 
-    def _say_why(self, error: Exception) -> None:
-        """Raise what a failed read means: another file by now, or a damaged one."""
-        self.stamp.require(self.path)
-        raise ValueError(f"{self.path} is damaged, in row group {self.group}: {error}") from error
+    def _next(self, batches: Iterator[Any]) -> Any:
+        """The next batch, or None; a ValueError names a file that is another one by now, or damaged."""
+        try:
+            return next(batches, None)
+        except (OSError, ValueError, _pyarrow().ArrowException) as error:
+            if isinstance(error, OSError) and error.filename is not None:
+                raise
+            self.stamp.require(self.path)
+            raise ValueError(f"{self.path} is damaged in row group {self.group}: {error}") from error
 
     def _block(self, start: int, batch: Any, views: tuple[Array, ...]) -> Block:
         y = [self._values(batch, name) for name in self.columns.response]
@@ -194,7 +193,9 @@ def _opened(parquet: Any, path: str) -> Any:
     """A Parquet file; a ValueError names one that is none."""
     try:
         return parquet.ParquetFile(path)
-    except ValueError as error:
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, _pyarrow().ArrowException) as error:
         raise ValueError(f"{path} is not a whole Parquet file: {error}") from error
 
 
@@ -273,14 +274,14 @@ def _columns(
 ) -> Columns:
     if not isinstance(views, Mapping) or not views:
         raise TypeError(f"views={views!r} must be a dict with the columns of each view, such as {{'a': 'a_*'}}.")
-    chosen = tuple(_matching(schema.names, name, group, {*response, weight}) for name, group in views.items())
+    chosen = tuple(_matching(schema.names, path, name, group, {*response, weight}) for name, group in views.items())
     missing = [c for c in (*response, weight) if c is not None and c not in schema.names]
     if missing:
         raise ValueError(f"{path} has no column {missing[0]!r}; it has {schema.names[:10]}.")
     return Columns(chosen, tuple(_dtype(schema, path, view) for view in chosen), response, weight)
 
 
-def _matching(names: Sequence[str], view: str, group: Any, others: set[str | None]) -> tuple[str, ...]:
+def _matching(names: Sequence[str], path: str, view: str, group: Any, others: set[str | None]) -> tuple[str, ...]:
     """The columns of a view, from names and patterns."""
     result: list[str] = []
     for item in [group] if isinstance(group, str) else group:
@@ -289,7 +290,7 @@ def _matching(names: Sequence[str], view: str, group: Any, others: set[str | Non
         is_pattern = item not in names and any(c in item for c in "*?[")
         found = [n for n in names if n not in others and fnmatchcase(n, item)] if is_pattern else [item]
         if not found or found[0] not in names:
-            raise ValueError(f"view {view!r}: no column is called {item!r}; the file has {list(names[:10])}.")
+            raise ValueError(f"view {view!r}: no column is called {item!r}; {path} has {list(names[:10])}.")
         result += [n for n in found if n not in result]
     return tuple(result)
 

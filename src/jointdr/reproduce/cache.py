@@ -27,9 +27,8 @@ class Cache:
         found: dict[int, Array] = {}
         for path in sorted(self._folder(study).glob("repetitions-*.json")):
             try:
-                batch = json.loads(path.read_text())
-                found |= {int(i): np.array(values, dtype=float) for i, values in batch["values"].items()}
-            except (ValueError, KeyError) as error:
+                found |= _batch(path.read_text(encoding="utf-8"), (len(study.curves), len(study.x)))
+            except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
                 raise ValueError(
                     f"{path} is damaged ({error}): delete it, and its repetitions are made again."
                 ) from error
@@ -51,6 +50,15 @@ class Cache:
 
     def _folder(self, study: Study) -> Path:
         return self.folder / f"{study.name}-{study.key}"
+
+
+def _batch(text: str, shape: tuple[int, int]) -> dict[int, Array]:
+    """The repetitions of one file, each an array of this shape."""
+    batch = {int(i): np.array(values, dtype=float) for i, values in json.loads(text)["values"].items()}
+    wrong = next((values.shape for values in batch.values() if values.shape != shape), None)
+    if wrong is not None:
+        raise ValueError(f"a repetition has the shape {wrong} instead of {shape}")
+    return batch
 
 
 def write(path: Path, text: str) -> None:

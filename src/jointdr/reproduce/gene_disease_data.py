@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from jointdr.archive import Archive
 from jointdr.arrays import Array
 from jointdr.datasets import load_archive, load_hpo, read_disgenet, read_humannet, read_mimminer, read_pairs
 from jointdr.datasets.archives import N_SPECTRAL, stored_sparse
@@ -90,8 +91,8 @@ def _loaded(data: str | None) -> GeneDiseaseData:
 def _from_archive(path: Path) -> GeneDiseaseData:
     """Scores of the archive are 0 and 1: those that are also in its curated set stand in for significant ones."""
     dyads = load_archive(path)
-    with np.load(path, allow_pickle=False) as arrays:
-        curated = stored_sparse(arrays, CURATED) if f"{CURATED}_data" in arrays.files else None
+    with Archive(path) as arrays:
+        curated = stored_sparse(arrays, CURATED) if f"{CURATED}_data" in arrays else None
     words = "in DisGeNET's curated set, a substitute for scores above 0.01" if curated is not None else ""
     about = f"a re-creation of the paper's data, {dyads.shape[0]} diseases × {dyads.shape[1]} genes"
     return GeneDiseaseData(dyads, reduced(dyads), curated, about, words, _hash_of(path))

@@ -1,0 +1,246 @@
+"""What is fuzzed: every reader of files, with files that it can read to start from."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from scipy import sparse
+
+from jointdr import IMC, AssociationModel, datasets, persist
+from jointdr.association import FAMILY
+from jointdr.baselines import Popularity
+from jointdr.cli.report import _about
+from jointdr.engines import checkpoint
+from jointdr.explore.catalog import read_names
+from jointdr.explore.uploads import decoded, read_features
+from jointdr.io import scan_npy, scan_parquet
+from jointdr.reproduce.cache import Cache
+
+MODELS = Path(__file__).parents[1] / "tests" / "fixtures" / "models"
+CLASSES = {**FAMILY, "AssociationModel": AssociationModel, "IMC": IMC, "Popularity": Popularity}
+STUDY: Any = SimpleNamespace(name="study", key="0", curves=("a", "b"), x=(1, 2, 3))
+
+
+@dataclass(frozen=True)
+class Target:
+    """A reader of files.
+
+    Attributes
+    ----------
+    read : callable
+        Path → what was read, also used, so that it is known to be sound.
+    seeds : callable
+        → contents that are sound.
+    ending : str
+        Of the name of the file.
+    """
+
+    read: Callable[[Path], Any]
+    seeds: Callable[[], list[bytes]]
+    ending: str
+
+
+# ---------------------------------------------------------------- reading, and using what was read
+
+
+def _frame(read: Callable[[Path], Any]) -> Callable[[Path], Any]:
+    def reading(path: Path) -> Any:
+        frame = read(path)
+        for _, column in frame.items():
+            assert column.dtype == object or np.isfinite(column.to_numpy(dtype=float)).all()
+        return frame
+
+    return reading
+
+
+def _network(read: Callable[[Path], Any]) -> Callable[[Path], Any]:
+    def reading(path: Path) -> Any:
+        network = read(path)
+        assert network.W.shape == (len(network.ids),) * 2
+        assert np.isfinite(sparse.csr_array(network.W).data).all()
+        return network
+
+    return reading
+
+
+def _ontology(path: Path) -> Any:
+    found = datasets.read_obo(path, relations=("is_a", "part_of"))
+    return datasets.propagated(["x"] * len(found.names), list(found.names), found)
+
+
+def _archive(path: Path) -> Any:
+    dyads = datasets.load_archive(path)
+    assert np.isfinite(dyads.moments().covariance(0)).all()
+    return dyads
+
+
+def _blocks(source: Any) -> Any:
+    for leaf in source.leaves():
+        for block in leaf.blocks(7):
+            assert all(len(X) == len(block.y) for X in block.views)
+    return source
+
+
+def model(path: Path) -> Any:
+    """A model of any kind, with its answers."""
+    kind = persist.header_of(path).get("kind")
+    if kind not in CLASSES:
+        raise ValueError(f"{path} holds a {kind}.")
+    found = CLASSES[kind].load(path)
+    if hasattr(found, "recommend"):
+        assert found.predict().shape == (len(found.row_ids_), len(found.column_ids_))
+        found.predict(np.zeros((2, found.n_features_per_view_[0])))
+    elif found.views is None:
+        found.transform(tuple(np.zeros((2, n)) for n in found.n_features_per_view_))
+    return found
+
+
+def _cache(path: Path) -> Any:
+    folder = path.parent / "study-0"
+    folder.mkdir(exist_ok=True)
+    (folder / f"repetitions-{path.name}").write_bytes(path.read_bytes())
+    return Cache(path.parent).load(STUDY)
+
+
+def _upload(path: Path) -> Any:
+    try:
+        return read_features(decoded(path.read_bytes()), 3, ("a", "b", "c"))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+# ---------------------------------------------------------------- sound files
+
+
+def _text(*texts: str) -> Callable[[], list[bytes]]:
+    return lambda: [t.encode() for t in texts] + [gzip.compress(texts[0].encode(), mtime=0)]
+
+
+def _npz(**arrays: Any) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def _csr(name: str, X: Any) -> dict[str, Any]:
+    X = sparse.csr_array(X)
+    return {f"{name}_data": X.data, f"{name}_indices": X.indices, f"{name}_indptr": X.indptr, f"{name}_shape": X.shape}
+
+
+def _archives() -> list[bytes]:
+    rng = np.random.default_rng(0)
+    A, B, Y = rng.random((5, 3)), rng.random((4, 3)), (rng.random((5, 4)) < 0.5).astype(float)
+    ring = np.roll(np.eye(6), 1, axis=0) + np.roll(np.eye(6), -1, axis=0)
+    places = {"disease_to_mimminer": np.arange(5), "gene_to_net": np.arange(4)}
+    ids = {"disease_omim": np.arange(5), "gene_entrez": np.array(list("abcd")), "drug_drugbank": np.array(list("abcd"))}
+    pairs = {"y": np.ones(3), "drug_idx": np.arange(3), "target_idx": np.arange(3)}
+    features = {"X_drug_ecfp4": A, "X_target_dipep": B, "drug_id": np.arange(5), "target_id": np.arange(4)}
+    return [
+        _npz(**_csr("mimminer", ring), **_csr("net", ring), **_csr("Y_x", Y), **places, **ids),
+        _npz(Y=Y, S_disease_mimminer=A @ A.T, S_drug_chem=B @ B.T, **ids),
+        _npz(**pairs, **features),
+    ]
+
+
+def _parquets() -> list[bytes]:
+    frame = pd.DataFrame({"id": list("abcde"), "x": np.arange(5.0), "y": np.arange(5)})
+    files = [io.BytesIO() for _ in range(4)]
+    frame.to_parquet(files[0])
+    frame.set_index("id").to_parquet(files[1], compression="gzip")
+    pq.write_table(pa.table({"id": ["a", "b", None], "x": [1.0, None, 2.0], "y": [[1], [2], []]}), files[2])
+    pd.DataFrame({"row": list("ab"), "column": list("cd"), "x": [1.0, 2.0], "y": [1, 2]}).to_parquet(files[3])
+    return [file.getvalue() for file in files]
+
+
+def _npys() -> list[bytes]:
+    files = []
+    for array in (np.arange(12.0).reshape(6, 2), np.asfortranarray(np.arange(6).reshape(3, 2))):
+        np.save(file := io.BytesIO(), array)
+        files.append(file.getvalue())
+    return files
+
+
+def _models() -> list[bytes]:
+    paths = sorted(MODELS.glob("*/*.npz"))
+    return [path.read_bytes() for path in paths if not path.name.endswith((".expected.npz", "checkpoint.npz"))]
+
+
+def _checkpoints() -> list[bytes]:
+    return [path.read_bytes() for path in sorted(MODELS.glob("*/checkpoint.npz"))]
+
+
+TABLE = "id\tage\tweight\n000001\t1.5\t-2\n000010\t1e3\t0\n"
+PAIRS = "disease\tgene\tscore\n1\t007\t0.5\n2\t007\t1\n"
+MATRIX = "\t01\t1\n01\t1\t0.5\n1\t0.5\t1\n"
+OBO = "[Term]\nid: A\nname: a\n\n[Term]\nid: B\nis_a: A ! a\nrelationship: part_of A\nalt_id: C\n\n"
+OBO += "[Term]\nid: D\nis_obsolete: true\nreplaced_by: C\n\n[Typedef]\nid: E\n"
+HPOA = "#c\ndatabase_id\tdisease_name\tqualifier\thpo_id\taspect\nO:1\tx\t\tH:1\tP\nO:1\tx\tNOT\tH:2\tP\n"
+GENES = "ncbi_gene_id\tgene_symbol\thpo_id\tdisease_id\n1\tS\tH:1\tO:1\n"
+GAF = "!c\n" + "\t".join(["D", "1", "S", "", "GO:1", "r", "IEA", "", "P", "n", "s|t", "g", "t", "d", "D"]) + "\n"
+DISGENET = "# c\ngeneId\tgeneSymbol\tdiseaseId\tdiseaseName\tscore\n1\tS\tumls:C1\tn\t0.5\n"
+
+TARGETS: dict[str, Target] = {
+    "table": Target(_frame(datasets.read_table), _text(TABLE, 'id\t"a ""b"\nx\t1\n'), ".tsv"),
+    "pairs": Target(_frame(datasets.read_pairs), _text(PAIRS, "a\tb\nx\ty\n"), ".tsv"),
+    "similarity": Target(_network(datasets.read_similarity), _text(MATRIX), ".tsv"),
+    "mimminer": Target(_network(datasets.read_mimminer), _text("01\t1\t0.5\n1\t0.5\t1\n"), ".mat"),
+    "edges": Target(_network(datasets.read_edges), _text("#c\n1\t2\t0.5\n2\t3\t1\n", "a b\nb c\n"), ".txt"),
+    "humannet": Target(_network(datasets.read_humannet), _text("1\t2\tNA\t0.5\n2\t3\t1\t1\n"), ".txt"),
+    "disgenet": Target(_frame(datasets.read_disgenet), _text(DISGENET), ".tsv"),
+    "obo": Target(_ontology, _text(OBO), ".obo"),
+    "hpoa": Target(_frame(datasets.read_hpoa), _text(HPOA), ".hpoa"),
+    "genes": Target(_frame(datasets.read_genes_to_phenotype), _text(GENES), ".txt"),
+    "gaf": Target(_frame(datasets.read_gaf), _text(GAF), ".gaf"),
+    "names": Target(read_names, _text("id\tname\n1\tx\n"), ".tsv"),
+    "about": Target(_about, _text(TABLE), ".tsv"),
+    "upload": Target(_upload, _text("id,a,b,c\nx,1,2,3\n", "a 1\nb\n", "1 2 3"), ".txt"),
+    "parquet_table": Target(_frame(datasets.read_table), _parquets, ".parquet"),
+    "parquet_pairs": Target(_frame(datasets.read_pairs), _parquets, ".parquet"),
+    "parquet_scan": Target(
+        lambda p: _blocks(scan_parquet(p, views={"a": ["x"]}, response="id")), _parquets, ".parquet"
+    ),
+    "npy": Target(lambda path: _blocks(scan_npy(a=path, y=path)), _npys, ".npy"),
+    "archive": Target(_archive, _archives, ".npz"),
+    "model": Target(model, _models, ".npz"),
+    "checkpoint": Target(lambda p: persist.opened(p, checkpoint.KIND, checkpoint.contents), _checkpoints, ".npz"),
+    "cache": Target(_cache, lambda: [json.dumps({"values": {"0": [[1, 2, 3], [4, 5, 6]]}}).encode()], ".json"),
+}
+"""By name."""
+
+
+def outcome(target: Target, path: Path) -> str | None:
+    """What is wrong with how a file is read; None if it is read, or refused by an error that names it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            target.read(path)
+        except (OSError, ValueError) as error:
+            if path.name in str(error):
+                return None
+            return f"{_place(error)} does not name the file: {error}"
+        except ImportError:  # a model that asks for an accelerator, for example
+            return None
+        except Exception as error:
+            return f"{_place(error)}: {error}"
+    return None
+
+
+def _place(error: BaseException) -> str:
+    """The kind of an error, and the last place in the library that it went through."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "jointdr" in f.filename]
+    return (
+        f"{type(error).__name__} at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "of the target"
+    )
