@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import errno
+import os
+import stat
+import threading
 
 import numpy as np
 import pytest
@@ -63,3 +66,23 @@ def test_parts_of_a_map_that_is_whole_and_of_one_that_is_not(tmp_path, offset):
         with pytest.raises(ValueError, match="numbers has become shorter"):
             require_mapped(part)
     require_mapped(np.array([1.0]))
+
+
+def test_links_permissions_and_pipes(tmp_path):
+    secret, link = tmp_path / "secret.txt", tmp_path / "link.txt"
+    write_text(secret, "old")
+    secret.chmod(0o600)
+    link.symlink_to(secret)
+    write_text(link, "new")
+    assert link.is_symlink()
+    assert secret.read_text() == "new"
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    found = []
+    reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
+    reader.start()
+    write_text(pipe, "through")
+    reader.join(10)
+    assert found == ["through"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)

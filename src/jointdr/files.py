@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,21 +22,28 @@ def whole_file(path: FilePath) -> Iterator[IO[bytes]]:
     """A file to write bytes to, which takes the place of `path` when it is whole.
 
     It is written beside its final place and then renamed, so that whatever goes wrong, a full disk or a killed process,
-    leaves an older file as it was. (A killed process leaves a hidden ``.NAME.*.part``, which nothing reads.) An error
-    of the system names `path`.
+    leaves an older file as it was. (A killed process leaves a hidden ``.NAME.*.part``, which nothing reads.) A link is
+    followed, and what is no file, such as a pipe or ``/dev/stdout``, is written to. An error of the system names
+    `path`.
     """
     path = Path(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path} cannot be written, because the folder {path.parent} does not exist.")
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with open(path, "wb") as file:
+            yield file
+        return
+    place = Path(os.path.realpath(path))
+    mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else 0o666 & ~_umask()
     temporary: str | None = None
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{path.name}.", suffix=".part")
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())  # as an ordinary new file
-        os.replace(temporary, path)
+        os.chmod(temporary, mode)  # that of the older file, or of an ordinary new one
+        os.replace(temporary, place)
     except BaseException as error:
         if temporary is not None:
             with suppress(OSError):

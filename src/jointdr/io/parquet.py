@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -96,14 +97,21 @@ class RowGroup:
             raise ValueError(f"{self.path} has other rows in row group {self.group} than its end tells of.")
 
     def _opened(self) -> Any:
-        metadata = _metadata(self.path)
-        self.stamp.require(self.path)
-        return _pyarrow().parquet.ParquetFile(self.path, metadata=metadata, buffer_size=BUFFER_BYTES)
+        with self._named():
+            metadata = _metadata(self.path)
+            self.stamp.require(self.path)
+            return _pyarrow().parquet.ParquetFile(self.path, metadata=metadata, buffer_size=BUFFER_BYTES)
 
     def _next(self, batches: Iterator[Any]) -> Any:
-        """The next batch, or None; a ValueError names a file that is another one by now, or damaged."""
-        try:
+        """The next batch, or None."""
+        with self._named():
             return next(batches, None)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Errors of a read as a ValueError that names the file: it is another one by now, or damaged."""
+        try:
+            yield
         except (OSError, ValueError, _pyarrow().ArrowException) as error:
             if isinstance(error, OSError) and error.filename is not None:
                 raise
