@@ -15,6 +15,9 @@ ColumnGroups = Sequence[Any] | Mapping[str, Any]
 
 SPLIT_HINT = "To cross-validate, wrap the views as Views(A, B): scikit-learn splits a bare list by views, not by rows."
 
+LARGEST_WEIGHT = 1e100
+"""Sample weights are squared, times squares of features and of responses: beyond this, or below its inverse, that fails."""
+
 
 class Views:
     """Two or more feature tables whose rows belong together.
@@ -234,7 +237,10 @@ def checked_weight(sample_weight: Any, n_rows: int, minimum: int = 2, index: Any
     if sample_weight is None:
         return None
     require_same_order(sample_weight, index, "sample_weight")
-    w = np.asarray(to_numpy(sample_weight), dtype=np.float64)
+    try:
+        w = np.asarray(to_numpy(sample_weight), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight should hold one number per row, but some of it is no number.") from None
     if w.ndim == 0:
         w = np.full(n_rows, float(w))
     if w.ndim != 1:
@@ -247,6 +253,12 @@ def checked_weight(sample_weight: Any, n_rows: int, minimum: int = 2, index: Any
         raise ValueError(f"sample_weight must not be negative, but row {int(np.argmin(w))} has {w.min():g}.")
     if np.count_nonzero(w) < minimum:
         raise ValueError(f"sample_weight is zero for too many rows: at least {minimum} need a positive weight.")
+    largest = w.max(initial=0.0)
+    if largest > LARGEST_WEIGHT or 0 < largest < 1 / LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight goes up to {largest:g}, whose square is no longer exact: rescale the weights, for example "
+            "to w / w.max(), which changes no result."
+        )
     return w
 
 
@@ -298,7 +310,20 @@ def _checked_view(X: Any, name: str) -> Array:
 
 
 def _as_numbers(X: Any, name: str) -> Array:
-    X = check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, input_name=f"view {name!r}")
+    X = check_array(
+        X,
+        accept_sparse="csr",
+        dtype="numeric",
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        input_name=f"view {name!r}",
+    )
+    if 0 in X.shape:
+        raise ValueError(
+            f"view {name!r} is empty: it has {X.shape[0]} sample(s) with {X.shape[1]} feature(s), "
+            "but at least one of each is needed."
+        )
     return X.astype(np.float64) if X.dtype.kind == "O" else X  # columns of categories come out as objects
 
 
