@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +29,10 @@ from jointdr.normalize import Whitener, joint_whitening, regularized
 
 OVERFLOW = (
     "The moments overflow: features or responses are too large to be multiplied with each other. "
+    "Rescale them, for example with sklearn.preprocessing.StandardScaler."
+)
+UNDERFLOW = (
+    "The moments underflow: features or responses are too small to be multiplied with each other. "
     "Rescale them, for example with sklearn.preprocessing.StandardScaler."
 )
 
@@ -69,6 +73,16 @@ class Blocks:
                 f"T of views {j} and {k} was not kept; compute the moments with blocks including {block!r}."
             )
         return self.pairs[j, k] if j <= k else np.swapaxes(self.pairs[k, j], 1, 2)
+
+
+    def scaled(self, factor: float) -> Blocks:
+        """The blocks of a response in other units."""
+        return replace(
+            self,
+            pairs={at: factor * T for at, T in self.pairs.items()},
+            means=tuple(factor * M for M in self.means),
+            unfoldings=None if self.unfoldings is None else tuple(factor * M for M in self.unfoldings),
+        )
 
 
 def separate(moments: Moments, maps: Sequence[Whitener]) -> Blocks:
