@@ -16,13 +16,16 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils.validation import column_or_1d
 
-from jointdr.arrays import Array, is_foreign, to_numpy
+from jointdr.arrays import Array, is_foreign, is_sparse, to_numpy
 from jointdr.views import SPLIT_HINT, require_same_order
 
 RESPONSES = ("auto", "identity", "rank", "clip", "slices", "class")
 
 N_SLICES = 8
 """Slices of y where neither a number nor edges are given."""
+
+SMALLEST_RESPONSE = 1e-146
+"""Squares of smaller numbers have lost digits to underflow."""
 
 
 class HeavyTailWarning(UserWarning):
@@ -244,6 +247,17 @@ def checked(y: Any, n_rows: int, caller: str, index: Any = None) -> Array:
         bad = int(np.flatnonzero(~np.isfinite(y).reshape(len(y), -1).all(axis=1))[0])
         raise ValueError(f"Input y contains NaN or infinity (first at row {bad}): drop those rows or fill them in.")
     return y
+
+
+def require_squares(y: Array) -> None:
+    """Refuse responses, dense or sparse, that are not all 0 but have squares that vanish: they would look constant."""
+    values = y.data if is_sparse(y) else y
+    largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
+    if 0 < largest < SMALLEST_RESPONSE:
+        raise ValueError(
+            f"y is so small, at most {largest:g}, that its squares underflow: rescale it, for example to "
+            "y / abs(y).max()."
+        )
 
 
 def checked_numbers(y: Any, n_rows: int, caller: str) -> Array:
