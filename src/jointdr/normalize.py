@@ -162,11 +162,12 @@ def regularized(moments: Moments, view: int, ridge: float | Literal["auto"], con
     mean_variance = float(variances.sum()) / n
     keep = 1.0
     if ridge == "auto":
-        # The mean square of the entries of Σ; with the diagonal alone, of that diagonal matrix.
-        alpha = float(np.sum(Sigma * Sigma)) / n**2
+        # The mean square of the entries of Σ, in units of the mean variance, whose square may overflow; with the
+        # diagonal alone, of that diagonal matrix.
+        alpha = float(np.sum((Sigma / mean_variance) ** 2)) / n**2
         size = moments.weight**2 / moments.weight_squared
-        denominator = (size + 1.0) * (alpha - mean_variance**2 / n)
-        shrinkage = 1.0 if denominator <= 0 else min(1.0, (alpha + mean_variance**2) / denominator)
+        denominator = (size + 1.0) * (alpha - 1.0 / n)
+        shrinkage = 1.0 if denominator <= 0 else min(1.0, (alpha + 1.0) / denominator)
         keep, added = 1.0 - shrinkage, shrinkage * mean_variance
     else:
         added = float(ridge) * mean_variance

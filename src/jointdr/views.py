@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -201,10 +202,12 @@ def split_columns(X: Array, groups: ColumnGroups, columns: Array | None, index: 
 def column_positions(group: Any, n_columns: int, columns: Array | None, name: str) -> Array:
     """The column numbers that one group of `views=` names."""
     if isinstance(group, slice):
-        if any(isinstance(end, str) for end in (group.start, group.stop)):
+        if not all(end is None or isinstance(end, Integral) for end in (group.start, group.stop, group.step)):
             raise ValueError(f"view {name!r}: a slice in views= takes column numbers; list the column names instead.")
         return np.arange(n_columns)[group]
-    group = [group] if isinstance(group, (str, int, np.integer)) else list(group)
+    if not isinstance(group, (Iterable, Integral)):
+        raise ValueError(f"view {name!r}: views= takes a slice, a list of columns or a mask, got {group!r}.")
+    group = [group] if isinstance(group, (str, Integral)) else list(group)
     kinds = {str if isinstance(c, str) else bool if isinstance(c, (bool, np.bool_)) else type(c) for c in group}
     if not all(kind in (str, bool) or issubclass(kind, (int, np.integer)) for kind in kinds) or (
         len(kinds) > 1 and kinds & {str, bool}
