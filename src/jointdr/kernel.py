@@ -17,7 +17,7 @@ from jointdr.bandwidths import MULTIPLES, chosen, multiples
 from jointdr.columns import effective
 from jointdr.dyads import Dyads
 from jointdr.engines.local import slices
-from jointdr.response import checked_numbers
+from jointdr.response import checked_numbers, require_squares
 from jointdr.smoothing import GridRegression
 from jointdr.smoothing_device import placed
 from jointdr.views import Views, as_views, checked_weight
@@ -117,6 +117,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         self.__dict__.pop("grid_", None)
         views = self._views(X, reset=True)
         y = checked_numbers(y, len(views[0]), "KernelRegression")
+        require_squares(y)
         w = checked_weight(sample_weight, len(y))
         self.y_ = y
         self.weight_ = w

@@ -24,8 +24,8 @@ RESPONSES = ("auto", "identity", "rank", "clip", "slices", "class")
 N_SLICES = 8
 """Slices of y where neither a number nor edges are given."""
 
-SMALLEST_RESPONSE = 1e-146
-"""Squares of smaller numbers have lost digits to underflow."""
+SMALLEST_RESPONSE, LARGEST_RESPONSE = 1e-146, 1e150
+"""Squares of smaller numbers have lost digits to underflow, and sums of those of larger ones overflow."""
 
 
 class HeavyTailWarning(UserWarning):
@@ -249,14 +249,15 @@ def checked(y: Any, n_rows: int, caller: str, index: Any = None) -> Array:
     return y
 
 
-def require_squares(y: Array) -> None:
-    """Refuse responses, dense or sparse, that are not all 0 but have squares that vanish: they would look constant."""
+def require_squares(y: Array, name: str = "y") -> None:
+    """Refuse responses, dense or sparse, whose squares overflow, or vanish, so that they would look constant."""
     values = y.data if is_sparse(y) else y
     largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
-    if 0 < largest < SMALLEST_RESPONSE:
+    if largest > LARGEST_RESPONSE or 0 < largest < SMALLEST_RESPONSE:
+        what = "large" if largest > 1 else "small"
         raise ValueError(
-            f"y is so small, at most {largest:g}, that its squares underflow: rescale it, for example to "
-            "y / abs(y).max()."
+            f"{name} is so {what}, up to {largest:g}, that its squares {'over' if largest > 1 else 'under'}flow: "
+            f"rescale it, for example to {name} / abs({name}).max()."
         )
 
 
