@@ -21,7 +21,7 @@ from jointdr.response import checked_numbers, require_squares
 from jointdr.smoothing import GridRegression
 from jointdr.smoothing_device import placed
 from jointdr.views import Views, as_views, checked_weight
-from jointdr.weights import VANISHING, Kernel, spread, squared_distances
+from jointdr.weights import LARGEST, VANISHING, Kernel, require_distances, spread, squared_distances
 
 QUERIES = 1000
 """Rows left out one at a time by ``"auto"``, at most."""
@@ -157,8 +157,11 @@ class KernelRegression(RegressorMixin, BaseEstimator):
             raise ValueError(f"bandwidth={self.bandwidth!r} is not understood; give 'auto', a number or one per view.")
 
     def _given(self, n_views: int) -> tuple[float, ...]:
-        h = np.atleast_1d(np.asarray(self.bandwidth, dtype=float))
-        h = np.repeat(h, n_views) if len(h) == 1 else h
+        try:
+            h = np.atleast_1d(np.asarray(self.bandwidth, dtype=float))
+        except (TypeError, ValueError):
+            h = np.empty(0)
+        h = np.repeat(h, n_views) if h.shape == (1,) else h
         if h.shape != (n_views,) or not np.isfinite(h).all() or (h < 0).any():
             raise ValueError(
                 f"bandwidth={self.bandwidth!r} must be a positive number or one per view ({n_views} views)."
@@ -255,9 +258,16 @@ class KernelRegression(RegressorMixin, BaseEstimator):
 
     def _scaled(self, views: list[Array], bandwidths: tuple[float, ...]) -> list[Array]:
         """One table in units of the bandwidths; where neighbours are counted view by view, one centred table a view."""
-        if self.adaptive is not None:
-            return [Z - c for Z, c in zip(views, self.centers_, strict=True)]
-        return [np.hstack([(Z - c) / h for Z, c, h in zip(views, self.centers_, bandwidths, strict=True)])]
+        with np.errstate(over="ignore"):
+            if self.adaptive is not None:
+                return [require_distances(Z - c) for Z, c in zip(views, self.centers_, strict=True)]
+            parts = [(Z - c) / h for Z, c, h in zip(views, self.centers_, bandwidths, strict=True)]
+        if max(float(np.max(np.abs(Z), initial=0.0)) for Z in parts) > LARGEST:
+            raise ValueError(
+                f"X is too large against bandwidth={self.bandwidth!r}: squared distances overflow. Rescale X, or give "
+                "larger bandwidths."
+            )
+        return [np.hstack(parts)]
 
     def _views(self, X: Any, reset: bool) -> list[Array]:
         several = (
