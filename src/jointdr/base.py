@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from jointdr import persist
-from jointdr.arrays import Array, namespace, to_numpy
+from jointdr.arrays import Array, namespace, require_squares, to_numpy
 from jointdr.dyads import Dyads, refuse_dyads
 from jointdr.embedding import Embedding, projected, scaled
 from jointdr.engines.grid import Grid
@@ -24,9 +24,9 @@ from jointdr.engines.local import Rows
 from jointdr.engines.stream import Stream
 from jointdr.moments import Moments
 from jointdr.normalize import SMALLEST_VARIANCE
-from jointdr.proxy import OVERFLOW, UNDERFLOW
+from jointdr.proxy import OVERFLOW, UNDERFLOW, overflow_told
 from jointdr.reading import READ_ONCE, as_source, no_response, stream_of
-from jointdr.response import Transform, checked, fit_transform_of, require_squares, warn_if_heavy
+from jointdr.response import Transform, checked, fit_transform_of, warn_if_heavy
 from jointdr.sources import Source
 from jointdr.views import Views, as_views, checked_weight, default_name, raise_if_not_finite, split_columns
 
@@ -43,16 +43,6 @@ def exponent_of(scale: Any) -> float:
     if isinstance(scale, Real) and not isinstance(scale, bool) and np.isfinite(float(scale)):
         return float(scale)
     raise ValueError(f"scale={scale!r} is not understood; give None, 'sqrt' or the exponent of Σ as a number.")
-
-
-@contextmanager
-def _overflow_told() -> Iterator[None]:
-    """No warnings of single operations: what overflows shows in the result, or where it is decomposed."""
-    try:
-        with np.errstate(all="ignore"):
-            yield
-    except np.linalg.LinAlgError as error:
-        raise ValueError(OVERFLOW) from error
 
 
 def _required_finite(embedding: Embedding) -> Embedding:
@@ -256,7 +246,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """Give back the state from before if a fit breaks off, so that a good model is never half replaced."""
         before = dict(self.__dict__)
         try:
-            with _overflow_told():
+            with overflow_told():
                 yield
                 if "_embedding" in self.__dict__:
                     _required_finite(self._embedding)
@@ -288,7 +278,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                     f"{self.moments_.weight:g}: at least 2 samples with positive weights are needed."
                 )
             try:
-                with _overflow_told():
+                with overflow_told():
                     self._embedding = _required_finite(self._solve(self._parts))
             except ValueError as error:  # an attribute that cannot be had yet
                 raise NotFittedError(str(error)) from error
@@ -539,7 +529,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         )
         if all(np.isfinite(M).all() for M in held if M is not None):
             if rows is not None and not isinstance(rows, Stream):
-                require_squares(rows.Y if isinstance(rows, Grid) else rows.y)
+                require_squares(rows.Y if isinstance(rows, Grid) else rows.y, "y")
             return
         if isinstance(rows, Stream):
             rows.raise_if_not_finite()

@@ -12,16 +12,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from jointdr import memory
-from jointdr.arrays import Array, is_sparse, to_numpy
+from jointdr.arrays import SQUARED_TO, Array, is_sparse, require_squares, to_numpy
 from jointdr.bandwidths import MULTIPLES, chosen, multiples
 from jointdr.columns import effective
 from jointdr.dyads import Dyads
 from jointdr.engines.local import slices
-from jointdr.response import checked_numbers, require_squares
+from jointdr.response import checked_numbers
 from jointdr.smoothing import GridRegression
 from jointdr.smoothing_device import placed
 from jointdr.views import Views, as_views, checked_weight
-from jointdr.weights import LARGEST, VANISHING, Kernel, require_distances, spread, squared_distances
+from jointdr.weights import VANISHING, Kernel, spread, squared_distances
 
 QUERIES = 1000
 """Rows left out one at a time by ``"auto"``, at most."""
@@ -117,7 +117,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         self.__dict__.pop("grid_", None)
         views = self._views(X, reset=True)
         y = checked_numbers(y, len(views[0]), "KernelRegression")
-        require_squares(y)
+        require_squares(y, "y")
         w = checked_weight(sample_weight, len(y))
         self.y_ = y
         self.weight_ = w
@@ -138,7 +138,8 @@ class KernelRegression(RegressorMixin, BaseEstimator):
     def _fit_grid(self, dyads: Dyads) -> KernelRegression:
         points = [_dense(X) for X in (dyads.A, dyads.B)]
         centers = [Z.mean(axis=0) for Z in points]
-        a, b = (Kernel(Z - c, 1.0, self.adaptive) for Z, c in zip(points, centers, strict=True))
+        points = [require_squares(Z - c, "X") for Z, c in zip(points, centers, strict=True)]
+        a, b = (Kernel(Z, 1.0, self.adaptive) for Z in points)
         if isinstance(self.bandwidth, str):
             self._require_auto()
             rng = check_random_state(self.random_state)
@@ -219,7 +220,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
             )
         if not np.isfinite(Z).all():
             raise ValueError("X contains NaN or infinity.")
-        return Z - self.centers_[k]
+        return require_squares(Z - self.centers_[k], "X", new=True)
 
     def _averages(self, K: Array, count: bool = False) -> tuple[Array, Array | float]:
         weighted = K if self.weight_ is None else K * self.weight_
@@ -260,9 +261,9 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         """One table in units of the bandwidths; where neighbours are counted view by view, one centred table a view."""
         with np.errstate(over="ignore"):
             if self.adaptive is not None:
-                return [require_distances(Z - c) for Z, c in zip(views, self.centers_, strict=True)]
+                return [require_squares(Z - c, "X") for Z, c in zip(views, self.centers_, strict=True)]
             parts = [(Z - c) / h for Z, c, h in zip(views, self.centers_, bandwidths, strict=True)]
-        if max(float(np.max(np.abs(Z), initial=0.0)) for Z in parts) > LARGEST:
+        if max(float(np.max(np.abs(Z), initial=0.0)) for Z in parts) > SQUARED_TO:
             raise ValueError(
                 f"X is too large against bandwidth={self.bandwidth!r}: squared distances overflow. Rescale X, or give "
                 "larger bandwidths."

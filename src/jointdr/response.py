@@ -16,16 +16,13 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils.validation import column_or_1d
 
-from jointdr.arrays import Array, is_foreign, is_sparse, to_numpy
+from jointdr.arrays import Array, is_foreign, to_numpy
 from jointdr.views import SPLIT_HINT, require_same_order
 
 RESPONSES = ("auto", "identity", "rank", "clip", "slices", "class")
 
 N_SLICES = 8
 """Slices of y where neither a number nor edges are given."""
-
-SMALLEST_RESPONSE, LARGEST_RESPONSE = 1e-146, 1e150
-"""Squares of smaller numbers have lost digits to underflow, and sums of those of larger ones overflow."""
 
 
 class HeavyTailWarning(UserWarning):
@@ -247,18 +244,6 @@ def checked(y: Any, n_rows: int, caller: str, index: Any = None) -> Array:
         bad = int(np.flatnonzero(~np.isfinite(y).reshape(len(y), -1).all(axis=1))[0])
         raise ValueError(f"Input y contains NaN or infinity (first at row {bad}): drop those rows or fill them in.")
     return y
-
-
-def require_squares(y: Array, name: str = "y") -> None:
-    """Refuse responses, dense or sparse, whose squares overflow, or vanish, so that they would look constant."""
-    values = y.data if is_sparse(y) else y
-    largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
-    if largest > LARGEST_RESPONSE or 0 < largest < SMALLEST_RESPONSE:
-        what = "large" if largest > 1 else "small"
-        raise ValueError(
-            f"{name} is so {what}, up to {largest:g}, that its squares {'over' if largest > 1 else 'under'}flow: "
-            f"rescale it, for example to {name} / abs({name}).max()."
-        )
 
 
 def checked_numbers(y: Any, n_rows: int, caller: str) -> Array:

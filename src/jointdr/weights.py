@@ -15,9 +15,6 @@ from jointdr.nearest import Found, Index
 VANISHING = float(np.finfo(float).tiny)
 """A point whose weights add up to less than this, about 37 bandwidths from everything, has no neighbours."""
 
-LARGEST = 1e145
-"""Squared distances of points that are larger than this overflow; those of points below its inverse vanish."""
-
 
 @dataclass(frozen=True)
 class Kernel:
@@ -279,18 +276,6 @@ def kth_smallest(D: Array, k: int) -> Array:
     if np.isfinite(found).all():
         return found
     return np.where(np.isfinite(found), found, np.where(np.isfinite(D), D, 0.0).max(axis=1))
-
-
-def require_distances(Z: Array) -> Array:
-    """Centred points, dense or sparse, whose squared distances neither overflow nor vanish."""
-    values = Z.data if is_sparse(Z) else Z
-    largest = float(np.max(np.abs(values), initial=0.0))
-    if largest > LARGEST or 0 < largest < 1 / LARGEST:
-        raise ValueError(
-            f"X is so {'large' if largest > 1 else 'small'}, up to {largest:g}, that squared distances "
-            f"{'over' if largest > 1 else 'under'}flow: rescale the features."
-        )
-    return Z
 
 
 def squared_distances(Z: Array, points: Array) -> Array:

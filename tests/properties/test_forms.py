@@ -82,7 +82,9 @@ def test_types(rows, dtypes, swapped):
         responses=("normal", "ties", "constant"),
         weighted=("none", "ones", "whole", "ratio"),
     ),
-    st.tuples(*[st.sampled_from(("C", "F", "strided", "negative strides", "read-only", "csr_array", "csr_matrix"))] * 2),
+    st.tuples(
+        *[st.sampled_from(("C", "F", "strided", "negative strides", "read-only", "csr_array", "csr_matrix"))] * 2
+    ),
 )
 def test_moments_of_any_layout(rows, forms):
     """Moments are sums: no layout of the views changes them."""
