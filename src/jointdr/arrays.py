@@ -202,8 +202,8 @@ def sum_of_squares(X: Array) -> Array:
 
 
 def column_means(X: Array, weight: Array | None, total: float) -> Array:
-    """The (weighted) column means of a dense block."""
-    if weight is None:
+    """The (weighted) column means of a dense block; rows that weigh nothing still say where the numbers lie."""
+    if weight is None or not total:
         return namespace(X).mean(X, axis=0)
     return (like(weight, X) @ X) / (total or 1.0)
 

@@ -527,6 +527,8 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             for p in parts
             for M in (*p.sums, *p.scatters, *p.thirds.values(), *p.cross_scatters.values(), *p.y_scatters, p.y_scatter)
         )
+        if not all(np.isfinite(p.weight_squared) and (p.weight_squared > 0) == (p.weight > 0) for p in parts):
+            raise ValueError("sample_weight is so large, or so small, that its squares are not: rescale the weights.")
         if all(np.isfinite(M).all() for M in held if M is not None):
             if rows is not None and not isinstance(rows, Stream):
                 require_squares(rows.Y if isinstance(rows, Grid) else rows.y, "y")

@@ -1,4 +1,4 @@
-"""Models of dyads on any data: finite scores and rankings that keep their promises, or an error that names what is wrong."""
+"""Models of dyads on any data: finite scores that keep their promises, or an error that names what is wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dyads from arrays, sparse matrices, masks and tables: the pairs that were given, or an error that says which is wrong."""
+"""Dyads from arrays, sparse matrices, masks and tables: the pairs that were given, or a clear error."""
 
 from __future__ import annotations
 
