@@ -10,9 +10,9 @@ from scipy import sparse
 from tests.properties import verdict
 
 # Properties are tried on few examples, always the same, or, with HYPOTHESIS_PROFILE=nightly (`make nightly`), on many.
-settings.register_profile("ci", max_examples=12, derandomize=True, deadline=None, database=None)
+settings.register_profile("ci", max_examples=6, derandomize=True, deadline=None, database=None)
 settings.register_profile(
-    "nightly", max_examples=200, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+    "nightly", max_examples=100, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

@@ -166,6 +166,8 @@ class IMC(Recommender):
             if self.init not in ("jdr", "random"):
                 raise ValueError(f"init={self.init!r} is not understood; give 'jdr', 'random' or two embeddings.")
             return
+        if not isinstance(self.init, (tuple, list)):
+            raise ValueError(f"init={self.init!r} is not understood; give 'jdr', 'random' or two embeddings.")
         shapes = [np.shape(U) for U in self.init]
         if shapes != [(n, int(r)) for n in dyads.n_features]:
             raise ValueError(

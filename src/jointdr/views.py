@@ -241,7 +241,8 @@ def checked_weight(sample_weight: Any, n_rows: int, minimum: int = 2, index: Any
         return None
     require_same_order(sample_weight, index, "sample_weight")
     try:
-        w = np.asarray(to_numpy(sample_weight), dtype=np.float64)
+        given = np.asarray(to_numpy(sample_weight))
+        w = given.astype(np.float64, casting="unsafe" if given.dtype.kind == "O" else "same_kind")
     except (TypeError, ValueError):
         raise ValueError("sample_weight should hold one number per row, but some of it is no number.") from None
     if w.ndim == 0:
@@ -304,9 +305,11 @@ def _checked_view(X: Any, name: str) -> Array:
     _require_different_names(X, name)
     try:
         table = _as_numbers(X, name)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
         _raise_if_not_numbers(X, name)
-        raise
+        if f"view {name!r}" in str(error):
+            raise
+        raise type(error)(f"view {name!r}: {error}") from error
     if table.dtype.kind not in "biuf":
         raise ValueError(f"view {name!r} should hold numbers, but got {table.dtype}.")
     return table
