@@ -4,13 +4,17 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint docs benchmarks clean
+.PHONY: demo test nightly lint docs benchmarks clean
 
 demo: $(VENV)/.demo
 	$(BIN)/jointdr demo
 
 test: $(VENV)/.test
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+# Properties on some ten thousand examples, drawn anew each time, instead of the few that `make test` repeats.
+nightly: $(VENV)/.test
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 --dist worksteal tests/properties tests/laws
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

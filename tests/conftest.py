@@ -10,7 +10,7 @@ from scipy import sparse
 from tests.properties import verdict
 
 # Properties are tried on few examples, always the same, or, with HYPOTHESIS_PROFILE=nightly (`make nightly`), on many.
-settings.register_profile("ci", max_examples=6, derandomize=True, deadline=None, database=None)
+settings.register_profile("ci", max_examples=8, derandomize=True, deadline=None, database=None)
 settings.register_profile(
     "nightly", max_examples=100, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -17,7 +17,7 @@ ColumnGroups = Sequence[Any] | Mapping[str, Any]
 SPLIT_HINT = "To cross-validate, wrap the views as Views(A, B): scikit-learn splits a bare list by views, not by rows."
 
 LARGEST_WEIGHT = 1e100
-"""Sample weights are squared, times squares of features and of responses: beyond this, or below its inverse, that fails."""
+"""Sample weights are squared, and multiplied by squares: beyond this, or below its inverse, that fails."""
 
 
 class Views:

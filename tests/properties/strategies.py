@@ -191,7 +191,7 @@ DENSE_FORMS: dict[str, Callable[[np.ndarray], Any]] = {
 }
 
 SPARSE_FORMS: dict[str, Callable[[np.ndarray], Any]] = {
-    f"{name}_{kind}": (lambda X, to=getattr(sparse, f"{name}_{kind}"): to(X))
+    f"{name}_{kind}": getattr(sparse, f"{name}_{kind}")
     for name in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
     for kind in ("array", "matrix")
 } | {"stored twice": _stored_twice}
