@@ -1,12 +1,44 @@
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 from scipy import sparse
+
+from tests.properties import verdict
+
+# Properties are tried on few examples, always the same, or, with HYPOTHESIS_PROFILE=nightly (`make nightly`), on many.
+settings.register_profile("ci", max_examples=8, derandomize=True, deadline=None, database=None)
+settings.register_profile(
+    "nightly", max_examples=100, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 NORMALIZE_AND_SOLVER = [("joint", "exact")] + [
     (normalize, solver) for normalize in ("full", "feature", None) for solver in ("exact", "randomized", "countsketch")
 ]
+
+examples_of_workers: list[int] = []
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Collect from each worker of xdist how many examples it has tried."""
+    examples_of_workers.append(getattr(node, "workeroutput", {}).get("examples", 0))
+
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["examples"] = verdict.examples_run
+
+
+def pytest_terminal_summary(terminalreporter):
+    total = verdict.examples_run + sum(examples_of_workers)
+    if total:
+        profile = settings.get_current_profile_name()
+        terminalreporter.write_line(f"{total} examples of properties tried (profile {profile})")
 
 
 @pytest.fixture

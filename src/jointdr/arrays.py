@@ -202,7 +202,25 @@ def sum_of_squares(X: Array) -> Array:
 
 
 def column_means(X: Array, weight: Array | None, total: float) -> Array:
-    """The (weighted) column means of a dense block."""
-    if weight is None:
+    """The (weighted) column means of a dense block; rows that weigh nothing still say where the numbers lie."""
+    if weight is None or not total:
         return namespace(X).mean(X, axis=0)
     return (like(weight, X) @ X) / (total or 1.0)
+
+
+SQUARED_FROM, SQUARED_TO = 1e-146, 1e150
+"""Squares of smaller numbers have lost digits to underflow, and sums of those of larger ones overflow."""
+
+
+def require_squares(X: Array, name: str, new: bool = False) -> Array:
+    """Numbers, dense or sparse, whose squares neither overflow nor vanish, which would make them look constant.
+
+    `new` ones are compared with others that were asked before, so that they may be as small as they like.
+    """
+    values = X.data if is_sparse(X) else X
+    largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
+    if not largest <= SQUARED_TO:
+        raise ValueError(f"{name} is so large, up to {largest:g}, that squares of it overflow: rescale it.")
+    if 0 < largest < SQUARED_FROM and not new:
+        raise ValueError(f"{name} is so small, at most {largest:g}, that squares of it underflow: rescale it.")
+    return X

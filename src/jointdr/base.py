@@ -16,14 +16,15 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from jointdr import persist
-from jointdr.arrays import Array, namespace, to_numpy
+from jointdr.arrays import Array, namespace, require_squares, to_numpy
 from jointdr.dyads import Dyads, refuse_dyads
-from jointdr.embedding import Embedding, projected
+from jointdr.embedding import Embedding, projected, scaled
 from jointdr.engines.grid import Grid
 from jointdr.engines.local import Rows
 from jointdr.engines.stream import Stream
 from jointdr.moments import Moments
-from jointdr.proxy import OVERFLOW
+from jointdr.normalize import SMALLEST_VARIANCE
+from jointdr.proxy import OVERFLOW, UNDERFLOW, overflow_told
 from jointdr.reading import READ_ONCE, as_source, no_response, stream_of
 from jointdr.response import Transform, checked, fit_transform_of, warn_if_heavy
 from jointdr.sources import Source
@@ -42,6 +43,16 @@ def exponent_of(scale: Any) -> float:
     if isinstance(scale, Real) and not isinstance(scale, bool) and np.isfinite(float(scale)):
         return float(scale)
     raise ValueError(f"scale={scale!r} is not understood; give None, 'sqrt' or the exponent of Σ as a number.")
+
+
+def _required_finite(embedding: Embedding) -> Embedding:
+    """The embedding, if nothing has overflowed on the way to it and its singular values have all their digits."""
+    if not embedding.is_finite:
+        raise ValueError(OVERFLOW)
+    largest = max(float(np.max(s, initial=0.0)) for s in embedding.spectra)
+    if 0 < largest < SMALLEST_VARIANCE[False]:
+        raise ValueError(UNDERFLOW)
+    return embedding
 
 
 class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
@@ -210,7 +221,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             self.response_ = Transform("identity", np.empty(0))
             with np.errstate(all="ignore"):
                 parts = self._fold(dyads.grid, 0)
-            self._require_finite(parts, views)
+            self._require_finite(parts, views, dyads.grid)
             self._set_parts(parts)
             self._embedding = self._solve(parts)
         return self
@@ -235,7 +246,10 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """Give back the state from before if a fit breaks off, so that a good model is never half replaced."""
         before = dict(self.__dict__)
         try:
-            yield
+            with overflow_told():
+                yield
+                if "_embedding" in self.__dict__:
+                    _required_finite(self._embedding)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -264,7 +278,8 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                     f"{self.moments_.weight:g}: at least 2 samples with positive weights are needed."
                 )
             try:
-                self._embedding = self._solve(self._parts)
+                with overflow_told():
+                    self._embedding = _required_finite(self._solve(self._parts))
             except ValueError as error:  # an attribute that cannot be had yet
                 raise NotFittedError(str(error)) from error
         return self._embedding
@@ -345,8 +360,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         table = Views(**{names[k]: X})
         self._require_features(k, table.n_features[0], table.feature_names[0])
         Z = self._scaled_view(k, table.arrays[0], self._exponent())
-        if not np.isfinite(to_numpy(namespace(Z).sum(Z))):
-            raise_if_not_finite(table)
+        self._require_finite_coordinates([Z], table)
         return self._contained([Z], [self._names_out()[k]], [table.index])[0]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -370,6 +384,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 value = self._criterion(embedding, stream)
             if not np.isfinite(value):
                 stream.raise_if_not_finite()
+                raise ValueError(OVERFLOW)
             return value
         views = self._validated(X, reset=False, minimum_rows=1)
         y = self._checked_response(y, views)
@@ -379,6 +394,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             value = self._criterion(embedding, Rows(views.arrays, Y, w))
         if not np.isfinite(value):
             raise_if_not_finite(views)
+            raise ValueError(OVERFLOW)
         return value
 
     def _criterion(self, embedding: Embedding, rows: Rows) -> float:
@@ -505,9 +521,17 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             self.n_features_in_ = sum(views.n_features)
 
     def _require_finite(self, parts: list[Moments], views: Views, rows: Rows | Grid | None = None) -> None:
-        """NaN and infinity show in the sums, so that clean data is read only once."""
-        held = (M for p in parts for M in (*p.sums, *p.scatters, *p.thirds.values(), *p.cross_scatters.values()))
+        """NaN and infinity show in the sums, so that clean data is read only once; that squares vanish does not."""
+        held = (
+            M
+            for p in parts
+            for M in (*p.sums, *p.scatters, *p.thirds.values(), *p.cross_scatters.values(), *p.y_scatters, p.y_scatter)
+        )
+        if not all(np.isfinite(p.weight_squared) and (p.weight_squared > 0) == (p.weight > 0) for p in parts):
+            raise ValueError("sample_weight is so large, or so small, that its squares are not: rescale the weights.")
         if all(np.isfinite(M).all() for M in held if M is not None):
+            if rows is not None and not isinstance(rows, Stream):
+                require_squares(rows.Y if isinstance(rows, Grid) else rows.y, "y")
             return
         if isinstance(rows, Stream):
             rows.raise_if_not_finite()
@@ -523,16 +547,24 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def _coordinates(self, views: Views) -> tuple[Array, ...]:
         with np.errstate(all="ignore"):
             parts = self._solved().transform(views.arrays, self._exponent())
-        if not all(np.isfinite(to_numpy(namespace(Z).sum(Z))) for Z in parts):
-            raise_if_not_finite(views)
+        self._require_finite_coordinates(parts, views)
         return parts
+
+    def _require_finite_coordinates(self, parts: Sequence[Array], views: Views) -> None:
+        with np.errstate(all="ignore"):
+            if all(np.isfinite(to_numpy(namespace(Z).sum(Z))) for Z in parts):
+                return
+        raise_if_not_finite(views)
+        for Z, name in zip(parts, views.names, strict=True):
+            if not np.isfinite(to_numpy(Z)).all():
+                raise ValueError(f"view {name!r} is too large to be embedded: its coordinates overflow. Rescale it.")
 
     def _scaled_view(self, k: int, X: Array, exponent: float) -> Array:
         """Uᵀ(a − µ) times Σ^exponent, for the checked rows of one view."""
         embedding = self._solved()
         U, s = embedding.bases[k], embedding.spectra[k]
         with np.errstate(all="ignore"):
-            return projected(X, embedding.means[k], U * s**exponent if exponent else U)
+            return projected(X, embedding.means[k], scaled(U, s, exponent))
 
     def _exponent(self) -> float:
         return exponent_of(self.scale)

@@ -241,7 +241,10 @@ def _conjugate_gradients(
         before = now
         dZ = pairs.embedded(k, to_features @ direction)
         change = pairs.products(dZ, other) if k == 0 else pairs.products(other, dZ)
-        length = now / (float(change @ change) + 0.5 * penalty * float(np.sum(direction**2)))
+        curvature = float(change @ change) + 0.5 * penalty * float(np.sum(direction**2))
+        if not curvature > 0:  # squares of so small a step vanish
+            break
+        length = now / curvature
         W += length * direction
         Z[k] += length * dZ
         error = error - length * change

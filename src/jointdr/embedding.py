@@ -63,9 +63,14 @@ class Embedding:
     def transform(self, views: Sequence[Array], exponent: float = 0.0) -> tuple[Array, ...]:
         """Uᵀ(a − µ) of every row of every view, times Σ^exponent; O(m n r)."""
         return tuple(
-            projected(X, mean, U * s**exponent if exponent else U)
+            projected(X, mean, scaled(U, s, exponent))
             for X, mean, U, s in zip(views, self.means, self.bases, self.spectra, strict=True)
         )
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether nothing has overflowed on the way to it."""
+        return all(np.isfinite(M).all() for M in (*self.bases, *self.spectra, *self.means, self.core, self.y_mean))
 
     def criterion(self, rows: Rows) -> float:
         """How well the proxy of other data is predicted: (2⟨X_new, X̂⟩ − ‖X̂‖²)/Var(y), with X̂ = ÛΣV̂ᵀ.
@@ -126,6 +131,13 @@ class Embedding:
             sum(projected(X, m, part) for X, m, part in zip(views, self.means, np.split(P, ends), strict=True))
             for P in self.probes
         ]
+
+
+def scaled(U: Array, s: Array, exponent: float) -> Array:
+    """U Σ^exponent; a direction without weight gets none by a negative power either."""
+    if not exponent:
+        return U
+    return U * np.power(s, exponent, out=np.zeros_like(s), where=s > 0)
 
 
 def _spread(part: Array, at: Array, n: int) -> Array:

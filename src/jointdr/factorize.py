@@ -145,6 +145,7 @@ def _well_conditioned(Y: Array) -> Array:
     Between power passes this is enough, and several times faster than QR. It stays with NumPy's BLAS on purpose:
     SciPy brings its own, whose threads would compete with those of the products before and after.
     """
+    Y = Y / (float(np.max(np.abs(Y))) or 1.0)  # squares must neither overflow nor vanish
     values, E = np.linalg.eigh(Y.T @ Y)
     floor = np.finfo(float).eps * values[-1]
     return Y @ (E / np.sqrt(np.maximum(values, floor))) if floor > 0 else Y

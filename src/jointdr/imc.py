@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdr import persist
 from jointdr.archive import stored
-from jointdr.arrays import Array, as_float, dense_product, float_dtype, sum_of_squares
+from jointdr.arrays import Array, as_float, dense_product, float_dtype, require_squares, sum_of_squares
 from jointdr.completion import Factors, Pairs, Spectra, on_grid, on_pairs, proxy_start
 from jointdr.dyads import Dyads
+from jointdr.proxy import overflow_told
 from jointdr.ranking import Block
 from jointdr.recommender import Recommender
 
@@ -114,6 +115,12 @@ class IMC(Recommender):
         """
         dyads = self._dyads(Y, A, B, observed)
         self._check_parameters(dyads)
+        for X, name in zip((dyads.A, dyads.B), dyads.names, strict=True):
+            require_squares(X, f"the table {name!r}")
+        with overflow_told():
+            return self._fitted(dyads)
+
+    def _fitted(self, dyads: Dyads) -> Self:
         scales = [self._scales(X) for X in (dyads.A, dyads.B)]
         moments = dyads.moments(center=0, y_center=0.0, cross_covariance=False)
         spectra = Spectra.of(moments, scales)
@@ -160,6 +167,8 @@ class IMC(Recommender):
             if self.init not in ("jdr", "random"):
                 raise ValueError(f"init={self.init!r} is not understood; give 'jdr', 'random' or two embeddings.")
             return
+        if not isinstance(self.init, (tuple, list)):
+            raise ValueError(f"init={self.init!r} is not understood; give 'jdr', 'random' or two embeddings.")
         shapes = [np.shape(U) for U in self.init]
         if shapes != [(n, int(r)) for n in dyads.n_features]:
             raise ValueError(
@@ -245,12 +254,14 @@ class IMC(Recommender):
     # ---------------------------------------------------------------- inner workings
 
     def _products(self, A: Array, B: Array) -> tuple[Array, Array]:
-        Z = [dense_product(as_float(X, float_dtype(X)), W) for X, W in zip((A, B), self.embeddings_, strict=True)]
-        return Z[0], Z[1]
+        return self._product(0, A), self._product(1, B)
+
+    def _product(self, k: int, X: Array) -> Array:
+        """A W or B H, which products of both can be made of."""
+        with np.errstate(all="ignore"):
+            Z = dense_product(as_float(X, float_dtype(X)), self.embeddings_[k])
+        return require_squares(Z, f"the table {self.view_names_[k]!r}, embedded,", new=True)
 
     def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], Block]:
-        Z, others = (
-            self._embedded[k] if X is None else dense_product(as_float(X, float_dtype(X)), self.embeddings_[k])
-            for k, X in enumerate((A, B))
-        )
+        Z, others = (self._embedded[k] if X is None else self._product(k, X) for k, X in enumerate((A, B)))
         return lambda at: Block(Z[at] @ others.T)

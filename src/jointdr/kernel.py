@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from jointdr import memory
-from jointdr.arrays import Array, is_sparse, to_numpy
+from jointdr.arrays import SQUARED_TO, Array, is_sparse, require_squares, to_numpy
 from jointdr.bandwidths import MULTIPLES, chosen, multiples
 from jointdr.columns import effective
 from jointdr.dyads import Dyads
@@ -117,6 +117,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         self.__dict__.pop("grid_", None)
         views = self._views(X, reset=True)
         y = checked_numbers(y, len(views[0]), "KernelRegression")
+        require_squares(y, "y")
         w = checked_weight(sample_weight, len(y))
         self.y_ = y
         self.weight_ = w
@@ -137,7 +138,8 @@ class KernelRegression(RegressorMixin, BaseEstimator):
     def _fit_grid(self, dyads: Dyads) -> KernelRegression:
         points = [_dense(X) for X in (dyads.A, dyads.B)]
         centers = [Z.mean(axis=0) for Z in points]
-        a, b = (Kernel(Z - c, 1.0, self.adaptive) for Z, c in zip(points, centers, strict=True))
+        points = [require_squares(Z - c, "X") for Z, c in zip(points, centers, strict=True)]
+        a, b = (Kernel(Z, 1.0, self.adaptive) for Z in points)
         if isinstance(self.bandwidth, str):
             self._require_auto()
             rng = check_random_state(self.random_state)
@@ -156,8 +158,11 @@ class KernelRegression(RegressorMixin, BaseEstimator):
             raise ValueError(f"bandwidth={self.bandwidth!r} is not understood; give 'auto', a number or one per view.")
 
     def _given(self, n_views: int) -> tuple[float, ...]:
-        h = np.atleast_1d(np.asarray(self.bandwidth, dtype=float))
-        h = np.repeat(h, n_views) if len(h) == 1 else h
+        try:
+            h = np.atleast_1d(np.asarray(self.bandwidth, dtype=float))
+        except (TypeError, ValueError):
+            h = np.empty(0)
+        h = np.repeat(h, n_views) if h.shape == (1,) else h
         if h.shape != (n_views,) or not np.isfinite(h).all() or (h < 0).any():
             raise ValueError(
                 f"bandwidth={self.bandwidth!r} must be a positive number or one per view ({n_views} views)."
@@ -215,7 +220,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
             )
         if not np.isfinite(Z).all():
             raise ValueError("X contains NaN or infinity.")
-        return Z - self.centers_[k]
+        return require_squares(Z - self.centers_[k], "X", new=True)
 
     def _averages(self, K: Array, count: bool = False) -> tuple[Array, Array | float]:
         weighted = K if self.weight_ is None else K * self.weight_
@@ -254,9 +259,16 @@ class KernelRegression(RegressorMixin, BaseEstimator):
 
     def _scaled(self, views: list[Array], bandwidths: tuple[float, ...]) -> list[Array]:
         """One table in units of the bandwidths; where neighbours are counted view by view, one centred table a view."""
-        if self.adaptive is not None:
-            return [Z - c for Z, c in zip(views, self.centers_, strict=True)]
-        return [np.hstack([(Z - c) / h for Z, c, h in zip(views, self.centers_, bandwidths, strict=True)])]
+        with np.errstate(over="ignore"):
+            if self.adaptive is not None:
+                return [require_squares(Z - c, "X") for Z, c in zip(views, self.centers_, strict=True)]
+            parts = [(Z - c) / h for Z, c, h in zip(views, self.centers_, bandwidths, strict=True)]
+        if max(float(np.max(np.abs(Z), initial=0.0)) for Z in parts) > SQUARED_TO:
+            raise ValueError(
+                f"X is too large against bandwidth={self.bandwidth!r}: squared distances overflow. Rescale X, or give "
+                "larger bandwidths."
+            )
+        return [np.hstack(parts)]
 
     def _views(self, X: Any, reset: bool) -> list[Array]:
         several = (

@@ -195,7 +195,14 @@ def rmse(predicted: Array, truth: Array) -> float:
     predicted, truth : arrays of one shape
     """
     predicted, truth = _paired(predicted, truth)
-    return float(np.sqrt(np.mean((predicted - truth) ** 2)))
+    largest = max(float(np.max(np.abs(predicted))), float(np.max(np.abs(truth))))
+    if not largest > 0:
+        return 0.0
+    # In these units squares neither overflow nor vanish.
+    error = largest * float(np.sqrt(np.mean((predicted / largest - truth / largest) ** 2)))
+    if not np.isfinite(error):
+        raise ValueError("predicted and truth are so far apart that their distance overflows: rescale them.")
+    return error
 
 
 def _counts(values: Array) -> Array:

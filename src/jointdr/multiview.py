@@ -53,8 +53,7 @@ def jdr_of_views(
     """
     whole = sum(parts[1:], parts[0]).to_numpy()
     maps = whiteners(whole, options.normalize, options.ridge, options.names, options.features)
-    if "rank" not in auto:
-        require_rank(maps, options)
+    require_rank(maps, options)  # 1 where it is left to the data
     about = placed(whole, options)
     if options.centres_response:
         rows = rows.centred()

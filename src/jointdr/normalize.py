@@ -121,7 +121,10 @@ def whiteners(
     result = []
     for k, (name, mean) in enumerate(zip(names, moments.means, strict=False)):
         variances = np.clip(moments.variances(k), 0, None)
-        if np.any((variances > 0) & (variances < SMALLEST_VARIANCE[moments.eps > 1e-10])):
+        smallest = SMALLEST_VARIANCE[moments.eps > 1e-10]
+        # Of numbers whose squares are 0 the mean still shows that they are there.
+        vanished = (variances == 0) & (mean != 0) & (np.abs(mean) < np.sqrt(smallest))
+        if np.any(vanished | ((variances > 0) & (variances < smallest))):
             raise ValueError(
                 f"view {name!r} has features so small that their squares underflow: rescale them, "
                 "for example with sklearn.preprocessing.StandardScaler."
@@ -169,14 +172,17 @@ def regularized(moments: Moments, view: int, ridge: float | Literal["auto"], con
     mean_variance = float(variances.sum()) / n
     keep = 1.0
     if ridge == "auto":
-        # The mean square of the entries of Σ; with the diagonal alone, of that diagonal matrix.
-        alpha = float(np.sum(Sigma * Sigma)) / n**2
+        # The mean square of the entries of Σ, in units of the mean variance, whose square may overflow; with the
+        # diagonal alone, of that diagonal matrix.
+        alpha = float(np.sum((Sigma / mean_variance) ** 2)) / n**2
         size = moments.weight**2 / moments.weight_squared
-        denominator = (size + 1.0) * (alpha - mean_variance**2 / n)
-        shrinkage = 1.0 if denominator <= 0 else min(1.0, (alpha + mean_variance**2) / denominator)
+        denominator = (size + 1.0) * (alpha - 1.0 / n)
+        shrinkage = 1.0 if denominator <= 0 else min(1.0, (alpha + 1.0) / denominator)
         keep, added = 1.0 - shrinkage, shrinkage * mean_variance
     else:
         added = float(ridge) * mean_variance
+    if not np.isfinite(added):
+        raise ValueError(f"ridge={ridge!r} times the mean variance of the features overflows: rescale the features.")
     diagonal = np.where(varying, added, 0.0)
     return keep * Sigma + (diagonal if Sigma.ndim == 1 else np.diag(diagonal)), keep
 

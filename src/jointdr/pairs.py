@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from jointdr.arrays import Array, as_float, float_dtype, is_sparse, to_numpy
+from jointdr.arrays import Array, as_float, float_dtype, is_sparse, require_squares, to_numpy
 
 Duplicates = Literal["error", "mean", "sum", "max", "last"]
 DUPLICATES = ("error", "mean", "sum", "max", "last")
@@ -45,7 +45,7 @@ def checked_scores(Y: Any, shape: tuple[int, int], names: tuple[str, str], obser
     if not np.isfinite(Y.data if is_sparse(Y) else Y).all():
         hint = " Pairs whose score is not known are left out with observed=~numpy.isnan(Y)." if observed is None else ""
         raise ValueError(f"Y contains NaN or infinity.{hint}")
-    return Y
+    return require_squares(Y, "Y")
 
 
 def pattern_of(mask: Any, shape: tuple[int, int]) -> Array:

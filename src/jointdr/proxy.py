@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -31,6 +32,20 @@ OVERFLOW = (
     "The moments overflow: features or responses are too large to be multiplied with each other. "
     "Rescale them, for example with sklearn.preprocessing.StandardScaler."
 )
+UNDERFLOW = (
+    "The moments underflow: features or responses are too small to be multiplied with each other. "
+    "Rescale them, for example with sklearn.preprocessing.StandardScaler."
+)
+
+
+@contextmanager
+def overflow_told() -> Iterator[None]:
+    """No warnings of single operations: what overflows shows in the result, or where it is decomposed."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except np.linalg.LinAlgError as error:
+        raise ValueError(OVERFLOW) from error
 
 
 def beside(S: Array, X: Array) -> Array:
@@ -69,6 +84,15 @@ class Blocks:
                 f"T of views {j} and {k} was not kept; compute the moments with blocks including {block!r}."
             )
         return self.pairs[j, k] if j <= k else np.swapaxes(self.pairs[k, j], 1, 2)
+
+    def scaled(self, factor: float) -> Blocks:
+        """The blocks of a response in other units."""
+        return replace(
+            self,
+            pairs={at: factor * T for at, T in self.pairs.items()},
+            means=tuple(factor * M for M in self.means),
+            unfoldings=None if self.unfoldings is None else tuple(factor * M for M in self.unfoldings),
+        )
 
 
 def separate(moments: Moments, maps: Sequence[Whitener]) -> Blocks:

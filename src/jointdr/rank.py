@@ -66,6 +66,7 @@ def folds(parts: Sequence[Moments], options: Options) -> list[Fold]:
 
 def resolved(held_out: Sequence[Fold], options: Options, auto: frozenset[str]) -> Options:
     """The options with everything decided that was left to the data: ``"moments"``, ``"features"``, ``"rank"``."""
+    held_out = _in_units(held_out)
     if "moments" in auto:
         options = replace(options, extra=useful_moments(held_out, options))
     if "rank" in auto:
@@ -75,6 +76,16 @@ def resolved(held_out: Sequence[Fold], options: Options, auto: frozenset[str]) -
     if "features" in auto:
         options = replace(options, n_features_to_select=sparsity(held_out, options))
     return options
+
+
+def _in_units(held_out: Sequence[Fold]) -> list[Fold]:
+    """The folds of a response in units that make the largest moment about 1: squares neither overflow nor vanish."""
+    blocks = [(*fold.train.pairs.values(), *fold.train.means, *(fold.train.unfoldings or ())) for fold in held_out]
+    largest = max(float(np.max(np.abs(M), initial=0.0)) for parts in blocks for M in parts)
+    if not 0 < largest < np.inf:
+        return list(held_out)
+    factor = 2.0 ** -float(np.clip(np.floor(np.log2(largest)), -1000, 1000))  # a power of 2 rounds nothing
+    return [replace(fold, train=fold.train.scaled(factor), test=fold.test.scaled(factor)) for fold in held_out]
 
 
 def rank_criterion(held_out: Sequence[Fold], extra: frozenset[str] = frozenset()) -> Array:

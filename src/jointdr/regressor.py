@@ -110,7 +110,10 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
         Z = self._coordinates(self.embedding_, X)
         if isinstance(self.head_, KernelRegression):
             return self.head_.predict(Views(*Z))
-        prediction = self.head_.predict(Z)
+        with np.errstate(all="ignore"):
+            prediction = self.head_.predict(Z)
+        if not np.isfinite(prediction).all():
+            raise ValueError("X lies so far from the rows that were fitted that its prediction overflows.")
         return prediction[:, 0] if self._one_column else prediction
 
     def _head(self, Z: list[Array], y: Array, weight: Array | None, products: Any) -> Link | KernelRegression:

@@ -143,7 +143,10 @@ def classes(labels: Array, n_rows: int) -> Transform:
 
 def _edges_for(kind: str, y: Array, weight: Array | None, edges: Any, n_slices: int) -> Array:
     if edges is not None:
-        grid = np.asarray(edges, dtype=float)
+        try:
+            grid = np.asarray(edges, dtype=float)
+        except (TypeError, ValueError):
+            raise ValueError(f"edges={edges!r} must be increasing finite numbers.") from None
         if grid.ndim != 1 or len(grid) < 1 or not np.isfinite(grid).all() or (np.diff(grid) < 0).any():
             raise ValueError(f"edges={edges!r} must be increasing finite numbers.")
         if kind == "clip" and len(grid) != 2:

@@ -45,11 +45,19 @@ def select(column_blocks: Iterable[tuple[slice, Array]], s1: int, s2: int) -> Se
         else:
             columns = np.concatenate([columns, new])
             where_rows, values = np.hstack([where_rows, at]), np.hstack([values, entries])
-        norms = np.einsum("ij,ij->j", values, values)
+        norms = _norms(values)
         best = np.sort(np.argsort(-norms, kind="stable")[:s2])  # P_Ω₂: the s₂ largest columns
         columns, where_rows, values = columns[best], where_rows[:, best], values[:, best]
-    energy = np.bincount(where_rows.ravel(), weights=(values**2).ravel(), minlength=n)
+    shares = values / (np.max(np.abs(values)) or 1.0)
+    energy = np.bincount(where_rows.ravel(), weights=(shares**2).ravel(), minlength=n)
     rows = np.sort(np.argsort(-energy, kind="stable")[:s1])  # P_Ω₃: the s₁ largest rows
     matrix = np.zeros((n, len(columns)))
     np.put_along_axis(matrix, where_rows, values, axis=0)
     return Selection(rows, columns, matrix[rows])
+
+
+def _norms(values: Array) -> Array:
+    """The length of each column, whose squares neither overflow nor vanish."""
+    largest = np.max(np.abs(values), axis=0)
+    shares = values / np.where(largest > 0, largest, 1.0)
+    return largest * np.sqrt(np.einsum("ij,ij->j", shares, shares))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.archive import stored
-from jointdr.arrays import Array, is_sparse
+from jointdr.arrays import Array, is_sparse, require_squares
 from jointdr.base import ViewsTransformer
 from jointdr.nearest import Found, Index
 from jointdr.persist import packed, unpacked
@@ -63,7 +63,10 @@ class Describer:
         if self.cosine:
             return tuple(unit_rows(T) for T in self._tables(X))
         parts = zip(self._tables(X), self.centers, self.units, strict=True)
-        return tuple((T if c is None else T - c) / u for T, c, u in parts)
+        with np.errstate(all="ignore"):
+            scaled = [(T if c is None else T - c) / u for T, c, u in parts]
+        name = f"the table of {('rows', 'columns')[self.view]}, against the distances between those fitted,"
+        return tuple(require_squares(T, name, new=True) for T in scaled)
 
     def _tables(self, X: Array) -> Tables:
         raw = X if is_sparse(X) else np.asarray(X, dtype=float)

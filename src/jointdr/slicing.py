@@ -375,7 +375,7 @@ class SOLS(MomentMethod):
             self.response_ = Transform("identity", np.empty(0))
             with np.errstate(all="ignore"):
                 moments = dyads.moments(blocks=("means",), covariance="full", cross_covariance=True)
-            self._require_finite([moments], views)
+            self._require_finite([moments], views, dyads.grid)
             if not (moments.y_variances > 0).any():
                 warn_no_signal()
             self.moments_used_ = ("means",)

@@ -104,6 +104,11 @@ def splits(
             rows, columns = (side[part] for side in at)
             chosen = dyads if rows is None else dyads.rows(rows)
             parts.append(chosen if columns is None else chosen.columns(columns))
+            if parts[-1].n_observed == 0:
+                raise ValueError(
+                    f"by={by!r} with test_size={test_size} leaves no observed pair to {('fit', 'judge')[part]}: "
+                    "give more pairs, or another random_state."
+                )
         yield Split(parts[0], parts[1], by)
 
 

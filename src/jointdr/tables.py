@@ -61,6 +61,8 @@ def index_ids(X: Any, what: str, axis: str = "index") -> Array | None:
 
 def as_ids(values: Iterable[Any], what: str, unique: bool = True) -> Array:
     """Ids as an array of str, with missing ones, floats and, if asked for, repeated ones refused."""
+    if not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:  # an array of one number has no parts
+        raise TypeError(f"{what} must be a sequence of ids, but got {values!r}.")
     values = list(values)
     for place, value in enumerate(values):
         if value is None or value != value or str(value) in ("<NA>", "NaT"):

@@ -164,7 +164,7 @@ def _scores(grid: GridRegression, rows: Array, columns: Array, max_bytes: float)
 
 def _side(mixture: Mixture, sample: Array, others: bool, max_bytes: float) -> SideTruncation | None:
     """The share of the weight that is left out for each of a sample of known entities."""
-    if not mixture.is_truncated or (mixture.alone and not others):
+    if not mixture.is_truncated or (mixture.alone and not others) or mixture.count == others:
         return None
     left, recall = np.zeros(len(sample)), 0.0
     lent = 1.0 if others else 1.0 - mixture.own

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from jointdr.arrays import Array, is_foreign, is_sparse, namespace, take_rows, t
 ColumnGroups = Sequence[Any] | Mapping[str, Any]
 
 SPLIT_HINT = "To cross-validate, wrap the views as Views(A, B): scikit-learn splits a bare list by views, not by rows."
+
+LARGEST_WEIGHT = 1e100
+"""Sample weights are squared, and multiplied by squares: beyond this, or below its inverse, that fails."""
 
 
 class Views:
@@ -198,10 +202,12 @@ def split_columns(X: Array, groups: ColumnGroups, columns: Array | None, index: 
 def column_positions(group: Any, n_columns: int, columns: Array | None, name: str) -> Array:
     """The column numbers that one group of `views=` names."""
     if isinstance(group, slice):
-        if any(isinstance(end, str) for end in (group.start, group.stop)):
+        if not all(end is None or isinstance(end, Integral) for end in (group.start, group.stop, group.step)):
             raise ValueError(f"view {name!r}: a slice in views= takes column numbers; list the column names instead.")
         return np.arange(n_columns)[group]
-    group = [group] if isinstance(group, (str, int, np.integer)) else list(group)
+    if not isinstance(group, (Iterable, Integral)):
+        raise ValueError(f"view {name!r}: views= takes a slice, a list of columns or a mask, got {group!r}.")
+    group = [group] if isinstance(group, (str, Integral)) else list(group)
     kinds = {str if isinstance(c, str) else bool if isinstance(c, (bool, np.bool_)) else type(c) for c in group}
     if not all(kind in (str, bool) or issubclass(kind, (int, np.integer)) for kind in kinds) or (
         len(kinds) > 1 and kinds & {str, bool}
@@ -234,7 +240,11 @@ def checked_weight(sample_weight: Any, n_rows: int, minimum: int = 2, index: Any
     if sample_weight is None:
         return None
     require_same_order(sample_weight, index, "sample_weight")
-    w = np.asarray(to_numpy(sample_weight), dtype=np.float64)
+    try:
+        given = np.asarray(to_numpy(sample_weight))
+        w = given.astype(np.float64, casting="unsafe" if given.dtype.kind == "O" else "same_kind")
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight should hold one number per row, but some of it is no number.") from None
     if w.ndim == 0:
         w = np.full(n_rows, float(w))
     if w.ndim != 1:
@@ -247,6 +257,12 @@ def checked_weight(sample_weight: Any, n_rows: int, minimum: int = 2, index: Any
         raise ValueError(f"sample_weight must not be negative, but row {int(np.argmin(w))} has {w.min():g}.")
     if np.count_nonzero(w) < minimum:
         raise ValueError(f"sample_weight is zero for too many rows: at least {minimum} need a positive weight.")
+    largest = w.max(initial=0.0)
+    if largest > LARGEST_WEIGHT or 0 < largest < 1 / LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight goes up to {largest:g}, whose square is no longer exact: rescale the weights, for example "
+            "to w / w.max(), which changes no result."
+        )
     return w
 
 
@@ -289,16 +305,31 @@ def _checked_view(X: Any, name: str) -> Array:
     _require_different_names(X, name)
     try:
         table = _as_numbers(X, name)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
         _raise_if_not_numbers(X, name)
-        raise
+        if f"view {name!r}" in str(error):
+            raise
+        raise type(error)(f"view {name!r}: {error}") from error
     if table.dtype.kind not in "biuf":
         raise ValueError(f"view {name!r} should hold numbers, but got {table.dtype}.")
     return table
 
 
 def _as_numbers(X: Any, name: str) -> Array:
-    X = check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, input_name=f"view {name!r}")
+    X = check_array(
+        X,
+        accept_sparse="csr",
+        dtype="numeric",
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        input_name=f"view {name!r}",
+    )
+    if 0 in X.shape:
+        raise ValueError(
+            f"view {name!r} is empty: it has {X.shape[0]} sample(s) with {X.shape[1]} feature(s), "
+            "but at least one of each is needed."
+        )
     return X.astype(np.float64) if X.dtype.kind == "O" else X  # columns of categories come out as objects
 
 

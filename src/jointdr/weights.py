@@ -135,10 +135,11 @@ class Kernel:
             D += 1.0
             return power(np.maximum(D, 0.0, out=D), 1.0 / self._square)
         h2: Array | float = self._square
-        if self.adaptive is not None:
-            h2 = h2 * kth_smallest(D, self.adaptive)[:, None]
-            h2 = np.where(h2 > 0, h2, VANISHING)  # copies only: they share the weight
-        D *= -0.5 / h2
+        with np.errstate(over="ignore"):  # what is infinitely far has no weight
+            if self.adaptive is not None:
+                h2 = h2 * kth_smallest(D, self.adaptive)[:, None]
+                h2 = np.clip(h2, VANISHING, 1.0 / VANISHING)  # 0 if there are copies only: they share the weight
+            D *= -0.5 / h2
         return np.exp(D, out=D)
 
 

@@ -50,7 +50,7 @@ class BlocksLeaf:
     def blocks(self, size: int) -> Iterator[Block]:
         """The rows of all blocks, at most `size` at a time."""
         start = 0
-        for item in self.read():
+        for item in filter(_has_rows, self.read()):
             block = replace(_checked(item, self.like), first_row=start)
             start += len(block)
             yield from _chosen(block, self.columns).pieces(size)
@@ -65,6 +65,15 @@ def _chosen(block: Block, columns: tuple[Array, ...] | None) -> Block:
         return block
     views = tuple(take_columns(X, at) for X, at in zip(block.views, columns, strict=True))
     return replace(block, views=views)
+
+
+def _has_rows(item: Any) -> bool:
+    """Whether a block is worth a look: an empty one, say of a query that found nothing, is passed over."""
+    views = item[0] if isinstance(item, (tuple, list)) and item else None
+    tables = list(views.values()) if isinstance(views, dict) else views
+    if not isinstance(tables, (tuple, list)) or not tables:
+        return True  # for the checks that follow
+    return any(np.shape(X)[:1] != (0,) for X in tables)
 
 
 def _checked(item: Any, like: Views | None) -> Block:
@@ -93,11 +102,11 @@ class BlockSource(Source):
     def __init__(self, read: Callable[[], Iterable[Any]], columns: tuple[Array, ...] | None = None) -> None:
         self._read, self._columns = read, columns
         self.rereadable = not isinstance(read, _Once)
-        blocks = iter(read())
+        blocks = filter(_has_rows, read())
         try:
             first = next(blocks)
         except StopIteration:
-            raise ValueError("scan_blocks got no block.") from None
+            raise ValueError("scan_blocks got no block of rows.") from None
         if isinstance(read, _Once):
             read.put_back(first, blocks)
         self._first = _checked(first, None)
