@@ -277,7 +277,10 @@ class KernelRegression(RegressorMixin, BaseEstimator):
             or (isinstance(X, list) and any(np.ndim(Z) == 2 for Z in X))
         )
         if not several:
-            X = validate_data(self, X, dtype=np.float64, reset=reset, ensure_min_samples=2 if reset else 1)
+            try:
+                X = validate_data(self, X, dtype=np.float64, reset=reset, ensure_min_samples=2 if reset else 1)
+            except (TypeError, ValueError) as error:
+                raise type(error)(str(error) if "X" in str(error) else f"X: {error}") from error
             views = [X]
         else:
             tables = as_views(X, "KernelRegression").arrays

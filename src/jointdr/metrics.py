@@ -46,7 +46,9 @@ def subspace_error(U: Array, U_hat: Array) -> float:
     U, U_hat = np.asarray(U, dtype=float), np.asarray(U_hat, dtype=float)
     if U.ndim != 2 or U_hat.ndim != 2 or U.shape[0] != U_hat.shape[0]:
         raise ValueError(f"U and U_hat must be matrices with the same number of rows, got {U.shape} and {U_hat.shape}.")
-    Q, Q_hat = (linalg.orth(M / np.maximum(np.linalg.norm(M, axis=0), np.finfo(float).tiny)) for M in (U, U_hat))
+    if not (np.isfinite(U).all() and np.isfinite(U_hat).all()):
+        raise ValueError("U or U_hat contain NaN or infinity.")
+    Q, Q_hat = (linalg.orth(_unit_columns(M)) for M in (U, U_hat))
     missing = U_hat.shape[1] - Q_hat.shape[1]
     return float(np.sqrt(np.linalg.norm(Q_hat - Q @ (Q.T @ Q_hat)) ** 2 + missing))
 
@@ -203,6 +205,13 @@ def rmse(predicted: Array, truth: Array) -> float:
     if not np.isfinite(error):
         raise ValueError("predicted and truth are so far apart that their distance overflows: rescale them.")
     return error
+
+
+def _unit_columns(M: Array) -> Array:
+    """Columns of length 1, but for those of zeros; their squares neither overflow nor vanish on the way."""
+    largest = np.max(np.abs(M), axis=0, initial=0.0)
+    M = M / np.where(largest > 0, largest, 1.0)
+    return M / np.maximum(np.linalg.norm(M, axis=0), 0.5)
 
 
 def _counts(values: Array) -> Array:

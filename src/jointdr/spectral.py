@@ -150,7 +150,8 @@ def spectral_features(
         columns = slice(start, start := start + int(n_columns[component]))
         part = S if len(nodes) == len(labels) else S[nodes][:, nodes]
         eigenvalues[columns], vectors = _leading(part, int(n_columns[component]))
-        features[nodes, columns] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)  # 0 where a node's links vanish beside the others'
+        features[nodes, columns] = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     if not return_report:
         return features
     return features, SpectralReport(labels, sizes, n_columns, eigenvalues)

@@ -73,6 +73,10 @@ def as_ids(values: Iterable[Any], what: str, unique: bool = True) -> Array:
                 "read that column as strings, for example with pandas.read_csv(..., dtype=str)."
             )
     ids = np.array([str(value) for value in values], dtype=str)
+    if ids.tolist() != [str(value) for value in values]:
+        raise ValueError(
+            f"{what} has ids that end in a zero character (\\0), which arrays of strings drop: rename them."
+        )
     if unique and len(set(ids.tolist())) < len(ids):
         names, counts = np.unique(ids, return_counts=True)
         raise ValueError(f"{what} has repeated ids: {names[counts > 1][:5].tolist()}. Every entity needs its own.")

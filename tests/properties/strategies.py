@@ -203,7 +203,7 @@ DTYPES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "u
 
 # -------------------------------------------------------------------- dyads
 
-IDS = st.text(min_size=1, max_size=4)
+IDS = st.text(min_size=1, max_size=4).filter(lambda name: not name.endswith("\0"))
 
 
 @dataclass(frozen=True)

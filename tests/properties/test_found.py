@@ -9,10 +9,11 @@ import pytest
 
 from jointdr import IMC, JDR, SAVE, AssociationModel, Dyads, KernelRegression, Views
 from jointdr.io import scan_blocks
-from jointdr.metrics import rmse
+from jointdr.metrics import rmse, subspace_error
 from jointdr.normalize import ConstantFeatureWarning
+from jointdr.spectral import spectral_features
 from jointdr.splits import splits
-from jointdr.theory import diagnose
+from jointdr.theory import diagnose, noise_edge, suggested_samples
 from tests.properties.strategies import Data
 
 
@@ -152,3 +153,32 @@ def test_measures_at_any_scale(rows):
     diagnosis = diagnose(JDR(1).fit((A * 1e140, B), y), (A * 1e140, B), y)
     plain = diagnose(JDR(1).fit((A, B), y), (A, B), y)
     assert diagnosis["skewness"].value == pytest.approx(plain["skewness"].value)
+
+
+def test_an_id_that_ends_in_a_zero_character(rng):
+    """NumPy's strings drop it, and two ids became one."""
+    with pytest.raises(ValueError, match="row_ids has ids that end in a zero character"):
+        Dyads(np.ones((2, 1)), rng.random((2, 1)), rng.random((1, 1)), row_ids=["a", "a\0"])
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, 1e-300, 1e300])
+def test_bounds_of_numbers_that_are_none(number):
+    for bound in (
+        lambda: suggested_samples(5, error=number),
+        lambda: noise_edge(5, 100, number if number > 1 else np.nan),
+        lambda: noise_edge(5, number),
+    ):
+        with pytest.raises(ValueError, match="must be"):
+            bound()
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e160, 1e300])
+def test_subspaces_have_no_units(size):
+    assert subspace_error(np.eye(3)[:, :1], size * np.array([[3.0], [4.0], [0.0]])) == pytest.approx(0.8)
+
+
+def test_nodes_whose_links_vanish_beside_the_others():
+    W = np.array([[0.0, 1e140, 1e-140], [1e140, 0.0, 0.0], [1e-140, 0.0, 0.0]])
+    X = spectral_features(W, 1)
+    assert np.isfinite(X).all()
+    np.testing.assert_allclose(np.abs(X[:2]), 1.0)

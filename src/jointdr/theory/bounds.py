@@ -51,6 +51,7 @@ def bilinear_bound(n_features: int | tuple[int, int], n_components: int, n_sampl
     """
     n1, n2 = _pair(n_features)
     _require_positive(n_components=n_components, n_samples=n_samples)
+    _require_deviation(noise=noise)
     return float(2 * np.sqrt((noise**2 + n_components) * (n1 + 2) * (n2 + 2) / n_samples))
 
 
@@ -173,6 +174,7 @@ def noise_edge(
     """
     n1, n2 = _pair(n_features)
     _require_positive(n_samples=n_samples)
+    _require_deviation(deviation=deviation)
     if n_selected is not None:
         if covariances is not None:
             raise ValueError("n_selected does not go with covariances: leave one of them out.")
@@ -231,5 +233,11 @@ def _part(name: str, s: int | tuple[int, int], n: tuple[int, int]) -> tuple[int,
 
 def _require_positive(**numbers: float) -> None:
     for name, value in numbers.items():
-        if not value > 0:
-            raise ValueError(f"{name}={value!r} must be positive.")
+        if not 1e-100 <= value <= 1e100:  # so that products and squares of them are numbers too
+            raise ValueError(f"{name}={value!r} must be positive, and between 1e-100 and 1e100.")
+
+
+def _require_deviation(**numbers: float) -> None:
+    for name, value in numbers.items():
+        if not 0 <= value <= 1e100:
+            raise ValueError(f"{name}={value!r} must be a number >= 0, and at most 1e100.")
