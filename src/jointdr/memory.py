@@ -1,4 +1,4 @@
-"""How much memory work may take that is done in blocks: a budget that is given, or half of what is free."""
+"""How much memory work may take that is done in blocks: a budget that is given, or three quarters of what is free."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-SHARE = 0.5
+SHARE = 0.75
 """Of the free memory, where no budget is given."""
 
 UNITS = {"": 1, "B": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
@@ -56,7 +56,7 @@ def set_config(*, memory_budget: Any = None) -> None:
 
 
 def get_config() -> dict[str, int]:
-    """The settings in force: the memory budget in bytes, given or half of what is free now.
+    """The settings in force: the memory budget in bytes, given or three quarters of what is free now.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def config_context(*, memory_budget: Any = None) -> Iterator[None]:
     Parameters
     ----------
     memory_budget : number of bytes, str such as ``"2 GB"``, or None
-        How much memory may be taken beyond the data that is given and beyond the result. None is half of what is free,
+        How much memory may be taken beyond the data that is given and beyond the result. None is three quarters of what is free,
         in this container if it has a limit, or what `set_config` has set.
 
     Notes
