@@ -75,8 +75,8 @@ def config_context(*, memory_budget: Any = None) -> Iterator[None]:
     Parameters
     ----------
     memory_budget : number of bytes, str such as ``"2 GB"``, or None
-        How much memory may be taken beyond the data that is given and beyond the result. None is three quarters of what is free,
-        in this container if it has a limit, or what `set_config` has set.
+        How much memory may be taken beyond the data that is given and beyond the result. None is what `set_config` has
+        set or, where it has set nothing, three quarters of what is free, in this container if it has a limit.
 
     Notes
     -----

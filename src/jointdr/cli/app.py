@@ -57,7 +57,7 @@ def _about(
         typer.Option(
             "--memory-budget",
             metavar="SIZE",
-            help="Memory for work in blocks, such as 2GB; by default three quarters of what is free. May stand anywhere.",
+            help="Memory for work in blocks, such as 2GB; by default 3/4 of what is free. May stand anywhere.",
         ),
     ] = None,
 ) -> None:
