@@ -41,7 +41,7 @@ def started(script, *arguments, **options):
     return subprocess.Popen(command, env=environment, **pipes, **options)
 
 
-def finished(child, said=None, timeout=120):
+def finished(child, said=None, timeout=300):
     """Its exit code, and what it wrote to standard output and standard error; it is killed if it does not end."""
     try:
         out, err = child.communicate(said, timeout=timeout)
@@ -52,7 +52,7 @@ def finished(child, said=None, timeout=120):
     return child.returncode, out, err
 
 
-def until(condition, seconds=60):
+def until(condition, seconds=300):
     """Wait for something that a child does."""
     deadline = time.monotonic() + seconds
     while not condition():
