@@ -93,6 +93,9 @@ class Rows:
     """
 
     rereadable = True
+    block_bytes = BLOCK_BYTES
+    """How much of a view is centred and multiplied at a time."""
+
     knows_mean = True
     """Whether the mean of y can be had for less than a read of everything."""
 
@@ -169,7 +172,8 @@ class Rows:
         if "cross" in blocks and not keep.get("cross_covariance", True) and "y_center" not in keep:
             return self.centred().fold(**keep, y_center=0.0).relabelled(self.y_mean())
         square = blocks or keep.get("covariance") == "full"
-        size = block_rows(self.views, 4 * max(X.shape[1] for X in self.views) if square else FEWEST_ROWS)
+        fewest = 4 * max(X.shape[1] for X in self.views) if square else FEWEST_ROWS
+        size = block_rows(self.views, fewest, self.block_bytes)
         return self.folded(MomentsOf({**self.pilot(), **keep}, self._moments_bytes(keep)), size)
 
     def fold_parts(self, n_folds: int, first_row: int = 0, seed: int = 0, **keep: Any) -> list[Moments]:
@@ -198,7 +202,8 @@ class Rows:
             As in `fold`.
         """
         fold = MomentsOfGroups(groups, n_groups, {**self.pilot(groups), **keep}, n_groups * self._moments_bytes(keep))
-        return self.folded(fold, block_rows(self.views, n_groups * 4 * max(X.shape[1] for X in self.views)))
+        fewest = n_groups * 4 * max(X.shape[1] for X in self.views)
+        return self.folded(fold, block_rows(self.views, fewest, self.block_bytes))
 
     def accumulate(
         self, of_block: Callable[[Block], tuple[Array, ...]], width: int = 1, nbytes: int = 0

@@ -200,6 +200,9 @@ class Stream(Rows):
         What makes the blocks that are folded of those that the source has, one after the other.
     """
 
+    block_bytes = 4_000_000
+    """More than in memory: every block takes steps under the interpreter's lock, which the threads share."""
+
     def __init__(self, source: Source, steps: tuple[Step, ...] = ()) -> None:
         self.source, self.steps = source, steps
         self.views = source.templates
