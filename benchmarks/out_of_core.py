@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -58,8 +59,27 @@ def grow(paths: list[str]) -> None:
     sources = [scan_parquet(path, views=VIEWS, response="y") for path in paths]
     JDR(R).fit(sources[1])
     for source in sources:
-        runs = 20 if source.n_rows < 100_000 else RUNS
-        print(min(seconds(lambda source=source: JDR(R).fit(source)) for _ in range(runs)))
+        print(fastest(lambda source=source: JDR(R).fit(source), source.n_rows))
+
+
+def grow_in_memory(sizes: list[int]) -> None:
+    """The same for arrays."""
+    rng = np.random.default_rng(0)
+    A, B = (rng.standard_normal((max(sizes), N), dtype=np.float32) for _ in range(2))
+    y = A[:, 0] * B[:, 0] + rng.standard_normal(max(sizes))
+    JDR(R).fit((A[: sizes[1]], B[: sizes[1]]), y[: sizes[1]])
+    for m in sizes:
+        print(fastest(lambda m=m: JDR(R).fit((A[:m], B[:m]), y[:m]), m))
+
+
+def fastest(job: Callable[[], object], rows: int) -> float:
+    return min(seconds(job) for _ in range(30 if rows < 100_000 else RUNS))
+
+
+def exponent(sizes: list[int], times: list[float]) -> float:
+    """Of the growth of time beyond that of the first size."""
+    growing = np.maximum(np.subtract(times[1:], times[0]), 1e-6)
+    return float(np.polyfit(np.log(sizes[1:]), np.log(growing), 1)[0])
 
 
 def child(*command: str, **settings: str) -> list[float]:
@@ -91,14 +111,17 @@ def main() -> None:
         print(f"resident memory: {peak:.0f} MB (target at most 600)")
         sizes = [400, rows // 1000, rows // 100, rows // 10, rows]
         paths = [os.fspath(written(folder, m, N)) for m in sizes[:-1]] + [os.fspath(path)]
-        times = child("--grow", *paths, LOKY_MAX_CPU_COUNT="1", OPENBLAS_NUM_THREADS="1")
+        alone = {"LOKY_MAX_CPU_COUNT": "1", "OPENBLAS_NUM_THREADS": "1"}
+        times = child("--grow", *paths, **alone)
+        held = child("--grow-in-memory", *map(str, sizes), **alone)
         memory = [child("--fit", path)[1] for path in paths]
-        for m, taken, peak in zip(sizes, times, memory, strict=True):
-            print(f"{m:>10} rows: {taken:8.4f} s on one core, {taken / m * 1e6:6.2f} µs a row, {peak:.0f} MB resident")
-        growing = np.maximum(np.subtract(times[1:], times[0]), 1e-6)
-        slope = np.polyfit(np.log(sizes[1:]), np.log(growing), 1)[0]
-        print(f"time grows as rows^{slope:.2f} (target 1.00 ± 0.05), beyond {times[0]:.3f} s that do not grow")
-        print(f"memory of the last decade: × {memory[-1] / memory[-2]:.2f}")
+    print("on one core:")
+    for m, taken, array, peak in zip(sizes, times, held, memory, strict=True):
+        print(f"{m:>10} rows: {array:8.4f} s from memory, {taken:8.4f} s from a file, {peak:.0f} MB resident")
+    print(f"from memory, time grows as rows^{exponent(sizes, held):.2f} (target 1.00 ± 0.05), beyond {held[0]:.3f} s")
+    last = np.log10((times[-1] - times[0]) / (times[-2] - times[0]))
+    print(f"from files, as rows^{exponent(sizes, times):.2f}, beyond {times[0]:.3f} s; ^{last:.2f} in the last decade")
+    print(f"memory of the last decade: × {memory[-1] / memory[-2]:.2f}")
 
 
 if __name__ == "__main__":
@@ -106,5 +129,7 @@ if __name__ == "__main__":
         fit(sys.argv[2])
     elif sys.argv[1:2] == ["--grow"]:
         grow(sys.argv[2:])
+    elif sys.argv[1:2] == ["--grow-in-memory"]:
+        grow_in_memory(list(map(int, sys.argv[2:])))
     else:
         main()

@@ -48,6 +48,7 @@ def test_a_share_of_what_is_free_in_the_machine_or_the_container(tmp_path, monke
     def put(**files: str) -> None:
         for name, text in files.items():
             (tmp_path / name.replace("_", ".", 1)).write_text(text)
+        memory._free_in.cache_clear()
 
     put(meminfo="MemTotal: 9 kB\nMemAvailable:   4000000 kB\n")
     monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
@@ -59,6 +60,7 @@ def test_a_share_of_what_is_free_in_the_machine_or_the_container(tmp_path, monke
     assert memory.budget() == 300_000  # files that were read can be forgotten
     put(memory_current="3000000")
     assert memory.budget() == 1  # nothing is free
+    memory._free_in.cache_clear()
 
 
 def test_what_takes_too_much_is_refused_before_it_begins(rng, tmp_path):

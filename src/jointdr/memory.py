@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -141,6 +143,12 @@ def said(nbytes: float) -> str:
 
 def free() -> float:
     """Memory that can be taken without others having to give way, in bytes; `UNKNOWN` where nothing tells."""
+    return _free_in(int(time.monotonic()))
+
+
+@lru_cache(maxsize=1)
+def _free_in(second: int) -> float:
+    """The same, looked at once a second: a small fit would spend most of its time on looking."""
     return min(_free_of_machine(), *(_free_of_container(*group) for group in CGROUPS))
 
 
