@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import pickle
 import stat
 import threading
 
@@ -68,6 +69,7 @@ def test_parts_of_a_map_that_is_whole_and_of_one_that_is_not(tmp_path, offset):
     require_mapped(np.array([1.0]))
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
 def test_links_permissions_and_pipes(tmp_path):
     secret, link = tmp_path / "secret.txt", tmp_path / "link.txt"
     write_text(secret, "old")
@@ -86,3 +88,23 @@ def test_links_permissions_and_pipes(tmp_path):
     reader.join(10)
     assert found == ["through"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_names_as_long_as_they_can_be(tmp_path):
+    path = tmp_path / ("n" * 251 + ".txt")
+    write_text(path, "text")
+    assert path.read_text() == "text"
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_stamp_that_is_sent_elsewhere_is_a_size(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("1234")
+    stamp = Stamp.of(path)
+    os.utime(path, (1, 1))
+    with pytest.raises(ValueError, match="was changed"):
+        stamp.require(path)
+    pickle.loads(pickle.dumps(stamp)).require(path)
+    path.write_text("12345")
+    with pytest.raises(ValueError, match="was changed"):
+        pickle.loads(pickle.dumps(stamp)).require(path)

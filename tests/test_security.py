@@ -154,14 +154,14 @@ def test_a_parquet_file_that_expands_too_far_is_refused_unread(tmp_path, monkeyp
     path = tmp_path / "bomb.parquet"
     parquet.write_table(pa.table({"id": np.zeros(MB, np.int64), "x": np.zeros(MB)}), path)
     monkeypatch.setattr(archive, "ALLOWANCE", MB)
-    assert peak(read_table, path, match="bomb.parquet .*1000000 rows of 2 columns are more than 100 times") < 5 * MB
+    assert peak(read_table, path, match=r"bomb.parquet has 1000000 rows of 2 columns.* 100 times") < 5 * MB
 
 
 def test_an_id_as_long_as_a_file_is_refused(tmp_path):
     """Arrays of text have room for the longest in every place."""
     path = tmp_path / "links.tsv"
     path.write_text("a\tb\n" + "x" * 100_000 + "\ty\n" + "x\ty\n" * 1000)
-    assert peak(read_pairs, path, match=r"links.tsv, line 2: .* has 100000 characters; 1000 are allowed") < 5 * MB
+    assert peak(read_pairs, path, match=r"links.tsv, line 2: .* has 100000 characters; 10000 are allowed") < 5 * MB
 
 
 def test_a_header_of_many_equal_columns_does_not_take_forever(tmp_path):

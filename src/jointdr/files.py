@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -34,16 +34,17 @@ def whole_file(path: FilePath) -> Iterator[IO[bytes]]:
             yield file
         return
     place = Path(os.path.realpath(path))
-    mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else 0o666 & ~_umask()
-    temporary: str | None = None
+    part = place.parent / f"{_prefix(path)}{secrets.token_hex(6)}.part"
+    temporary: Path | None = None
     try:
-        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{path.name}.", suffix=".part")
-        with os.fdopen(handle, "wb") as file:
+        with open(part, "xb") as file:  # with the permissions of an ordinary new file
+            temporary = part
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, mode)  # that of the older file, or of an ordinary new one
-        os.replace(temporary, place)
+        if place.exists():
+            os.chmod(part, stat.S_IMODE(place.stat().st_mode))
+        os.replace(part, place)
     except BaseException as error:
         if temporary is not None:
             with suppress(OSError):
@@ -55,7 +56,12 @@ def whole_file(path: FilePath) -> Iterator[IO[bytes]]:
 
 def _is_of(error: OSError, path: Path) -> bool:
     """Whether an error is about writing this file, and not about another one that is read meanwhile."""
-    return error.filename is None or os.path.basename(os.fsdecode(error.filename)).startswith(f".{path.name}.")
+    return error.filename is None or os.path.basename(os.fsdecode(error.filename)).startswith(_prefix(path))
+
+
+def _prefix(path: Path) -> str:
+    """How the unfinished file is called; not much longer than its name, which may be as long as names can be."""
+    return f".{path.name[:100]}."
 
 
 def write_text(path: FilePath, text: str) -> None:
@@ -64,18 +70,18 @@ def write_text(path: FilePath, text: str) -> None:
         file.write(text.encode())
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 @dataclass(frozen=True)
 class Stamp:
-    """The size of a file and when it was written, which tell whether it is still what it was."""
+    """The size of a file and when it was written, which tell whether it is still what it was.
+
+    Sent to another process, which may see a copy of the file with a time of its own, it is the size alone.
+    """
 
     size: int
-    written: int
+    written: int | None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Stamp, (self.size, None)
 
     @staticmethod
     def of(file: FilePath | int) -> Stamp:
@@ -85,7 +91,8 @@ class Stamp:
 
     def require(self, path: FilePath, file: FilePath | int | None = None) -> None:
         """Raise if the file (by default what is at `path` now) is another one, or was changed."""
-        if Stamp.of(path if file is None else file) != self:
+        now = Stamp.of(path if file is None else file)
+        if now.size != self.size or self.written not in (None, now.written):
             raise ValueError(
                 f"{os.fspath(path)} was changed while it was read, and rows from before and after must not be mixed: "
                 "start again when it is complete."

@@ -15,6 +15,9 @@ from typing import Any
 SHARE = 0.75
 """Of the free memory, where no budget is given."""
 
+LEAST = 256_000_000
+"""Where no budget is given, it is not less than this, whatever the system says to be free."""
+
 UNITS = {"": 1, "B": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 
 MEMINFO = Path("/proc/meminfo")
@@ -46,7 +49,7 @@ def parsed(value: Any) -> int | None:
     return int(found)
 
 
-def set_config(*, memory_budget: Any = None) -> None:
+def set_config(*, memory_budget: Any) -> None:
     """Set the memory budget from now on.
 
     Parameters
@@ -84,7 +87,8 @@ def config_context(*, memory_budget: Any = None) -> Iterator[None]:
     -----
     Blocks become smaller and threads fewer until a fit, or a prediction, keeps to the budget; results change in the
     last digits only. What cannot be done within it is refused by a `MemoryBudgetError` before it begins, which says how
-    much is needed. Workers of a cluster keep to their own limits.
+    much is needed. The context is that of one thread, and `set_config` that of one process: threads and processes which
+    you start yourself, those of ``jobs=``, and workers of a cluster keep to limits of their own.
 
     Examples
     --------
@@ -110,7 +114,7 @@ def budget() -> int:
     for given in (_here.get(), _everywhere["memory_budget"]):
         if given is not None:
             return given
-    return max(1, int(SHARE * free()))
+    return max(LEAST, int(SHARE * free()))
 
 
 def within(most: float, share: float) -> int:
@@ -171,9 +175,9 @@ def _free_of_container(folder: Path, limit: str, used: str) -> float:
         most = (folder / limit).read_text().strip()
         if most == "max":
             return UNKNOWN
-        # Files that were read and can be read again are counted as used.
-        files = re.search(r"^(?:total_)?inactive_file (\d+)", (folder / "memory.stat").read_text(), re.MULTILINE)
-        taken = float((folder / used).read_text()) - (float(files[1]) if files else 0.0)
+        # Files that were read, and can be read again, are counted as used.
+        told = dict(re.findall(r"^(?:total_)?((?:in)?active_file) (\d+)", (folder / "memory.stat").read_text(), re.M))
+        taken = float((folder / used).read_text()) - sum(map(float, told.values()))
         return max(0.0, float(most) - taken)
     except (OSError, ValueError):
         return UNKNOWN

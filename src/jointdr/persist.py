@@ -17,6 +17,7 @@ from jointdr.arrays import Array, is_sparse
 from jointdr.embedding import Embedding
 from jointdr.files import whole_file
 from jointdr.links import Basis, Link
+from jointdr.memory import MemoryBudgetError
 from jointdr.moments import Moments
 from jointdr.products import Keep
 from jointdr.response import Transform
@@ -186,7 +187,7 @@ def opened(path: str | os.PathLike[str], kind: str, make: Callable[[dict[str, An
     header, arrays = read(path, kind)
     try:
         return make(header, arrays)
-    except MemoryError:
+    except (MemoryError, MemoryBudgetError, ImportError):  # which say nothing about the file
         raise
     except Exception as error:
         what = f"lacks {error}" if isinstance(error, KeyError) else f"is not as it is written: {error}"

@@ -129,6 +129,7 @@ def test_single_precision_stays(tmp_path, data):
 def test_memory_does_not_grow_with_the_rows(tmp_path, monkeypatch):
     """Five times the rows take the same memory: blocks and moments, nothing else."""
     monkeypatch.setattr(stream, "READ_BYTES", 50_000)
+    monkeypatch.setattr(stream.Stream, "block_bytes", 200_000)
     rng = np.random.default_rng(0)
 
     def peak(m):

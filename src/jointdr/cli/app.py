@@ -99,12 +99,17 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _budget(arguments: list[str]) -> tuple[str | None, list[str]]:
-    """The value of ``--memory-budget``, wherever it stands, and the other words."""
-    for i, word in enumerate(arguments):
+    """The value of ``--memory-budget``, wherever it stands (the last one counts), and the other words."""
+    budget, rest, words = None, [], iter(arguments)
+    for word in words:
         name, equals, value = word.partition("=")
-        if name == "--memory-budget" and (equals or i + 1 < len(arguments)):
-            return value if equals else arguments[i + 1], arguments[:i] + arguments[i + (1 if equals else 2) :]
-    return None, arguments
+        if name != "--memory-budget":
+            rest.append(word)
+        elif (given := value if equals else next(words, None)) is None:
+            rest.append(word)  # which lacks its value, as will be said
+        else:
+            budget = given
+    return budget, rest
 
 
 @contextmanager

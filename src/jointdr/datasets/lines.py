@@ -25,7 +25,7 @@ Line = tuple[int, list[str]]
 """The number of a line, counted from 1, and its fields."""
 
 
-LONGEST_ID = 1000
+LONGEST_ID = 10_000
 """Characters. Arrays of ids have room for the longest in every place, so that one alone could fill the memory."""
 
 

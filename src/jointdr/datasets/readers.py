@@ -21,6 +21,7 @@ from jointdr.datasets.lines import (
     require_new,
     separator_of,
 )
+from jointdr.memory import MemoryBudgetError
 from jointdr.tables import as_ids
 
 
@@ -199,26 +200,37 @@ def parquet_frame(path: Path) -> Any:
     try:
         from pyarrow import parquet
 
-        if not os.path.isdir(path):
-            _require_size(path, parquet.read_metadata(path))
+        if not os.path.isdir(path) and (told := _too_large(path, parquet.ParquetFile(path))):
+            raise MemoryBudgetError(told)
         table = parquet.read_table(path)
         table.validate(full=True)  # text in UTF-8, for example, which is only looked at when it is used
         return table.to_pandas()
     except ImportError:
         raise ImportError(f'{path}: Parquet files take pyarrow: pip install "jointdr[io]".') from None
-    except (FileNotFoundError, MemoryError):
+    except (FileNotFoundError, MemoryError, MemoryBudgetError):
         raise
     except Exception as error:  # pyarrow's errors are of many kinds, and so are pandas' on its own notes in the file
         raise ValueError(f"{path} is not a Parquet file, or a damaged one: {error}") from None
 
 
-def _require_size(path: Path, told: Any) -> None:
-    """Raise if the numbers of a Parquet file, which are compressed, take more memory than `most_bytes`."""
-    if told.num_rows * told.num_columns * 8 > most_bytes(path):
-        raise ValueError(
-            f"{told.num_rows} rows of {told.num_columns} columns are more than {EXPANSION} times its size; "
-            "scan_parquet reads such a file a block at a time."
-        )
+def _too_large(path: Path, file: Any) -> str | None:
+    """What is to be said of a Parquet file whose numbers, which are compressed, take more memory than `most_bytes`."""
+    with file:
+        rows, kinds = file.metadata.num_rows, file.schema_arrow.types
+    if rows * sum(_width(kind) for kind in kinds) <= most_bytes(path):
+        return None
+    return (
+        f"{path} has {rows} rows of {len(kinds)} columns, which take more than {EXPANSION} times its size in memory: "
+        "if you trust it, write it again without compression and dictionaries."
+    )
+
+
+def _width(kind: Any) -> float:
+    """Bytes of a value in memory; of a text or a list, which have no fixed length, those of a reference to it."""
+    try:
+        return kind.bit_width / 8
+    except ValueError:
+        return 8
 
 
 def _parquet_table(path: Path, id: str | None) -> Any:

@@ -38,7 +38,7 @@ ACCELERATOR_BLOCK_BYTES = 1_000_000_000
 FEWEST_ROWS = 256
 """Rows in a block of very wide data, where the cache cannot hold enough of them."""
 
-SKETCH = "solver='randomized' with normalize='feature', which does not form n × n matrices"
+SKETCH = "JDR with solver='randomized' and normalize='feature', which does not form n × n matrices"
 
 BLOCK_SHARE = 0.05
 """The largest share of the memory budget that a block may take: a few are held at a time, with what is made of them."""

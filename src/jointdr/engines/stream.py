@@ -333,7 +333,7 @@ class Stream(Rows):
         engine = Lanes() if source.engine is None else source.engine
         require_state(fold.nbytes, source.templates)
         rows = self._read_rows(size) if views else RESPONSE_ROWS
-        held = source.reader_bytes if views else 0
+        held = source.reader_bytes if views and source.engine is None else 0  # others read elsewhere, or in one thread
         memory.require(held, f"Pages of the columns of {source!r}", "write the files with smaller row groups or pages")
         task = Task(fold, self.steps, rows, size, views, held)
         watch = source.watch if views else None
