@@ -45,7 +45,7 @@ def checked_scores(Y: Any, shape: tuple[int, int], names: tuple[str, str], obser
     if not np.isfinite(Y.data if is_sparse(Y) else Y).all():
         hint = " Pairs whose score is not known are left out with observed=~numpy.isnan(Y)." if observed is None else ""
         raise ValueError(f"Y contains NaN or infinity.{hint}")
-    return require_squares(Y, "Y")
+    return require_squares(Y, "Y, the score of the pairs,")
 
 
 def pattern_of(mask: Any, shape: tuple[int, int]) -> Array:

@@ -193,7 +193,7 @@ def _sizes_to_select(s: Any, n_features: tuple[int, ...], r: int) -> tuple[int, 
         [s] * len(n_features)
         if isinstance(s, Integral)
         else list(s)
-        if isinstance(s, (tuple, list, np.ndarray))
+        if isinstance(s, (tuple, list)) or (isinstance(s, np.ndarray) and s.ndim > 0)
         else []
     )
     sizes = [n if k is None else k for k, n in zip(sizes, n_features, strict=False)] if len(sizes) == 2 else []

@@ -65,7 +65,7 @@ def as_ids(values: Iterable[Any], what: str, unique: bool = True) -> Array:
         raise TypeError(f"{what} must be a sequence of ids, but got {values!r}.")
     values = list(values)
     for place, value in enumerate(values):
-        if value is None or value != value or str(value) in ("<NA>", "NaT"):
+        if not isinstance(value, str) and (str(value) in ("None", "<NA>", "NaT") or value != value):
             raise ValueError(f"{what} has a missing id at position {place}: drop it or fill it in.")
         if isinstance(value, Real) and not isinstance(value, (int, np.integer)):
             raise ValueError(

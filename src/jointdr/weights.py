@@ -214,11 +214,12 @@ class Mixture:
         """The plain weighted sum of the kernels, which are 1 at distance 0, as a symmetric positive kernel."""
         lent = 1.0 - self.own
         parts = zip(self.kernels, self.shares, strict=True)
-        total = sum(
+        terms = [
             lent * share * kernel.weights_at(None if Z is None else Z[t], at)
             for t, (kernel, share) in enumerate(parts)
             if lent * share > 0
-        )
+        ]
+        total = sum(terms) if terms else np.zeros((at.stop - at.start, self.count))
         if Z is None and self.own > 0:
             total = total + self.own * np.eye(at.stop - at.start, self.count, at.start)
         return np.asarray(total)

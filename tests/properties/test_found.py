@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from jointdr import IMC, JDR, SAVE, AssociationModel, Dyads, KernelRegression, Views
@@ -130,7 +131,7 @@ def test_one_row_with_nearest_ones(rng):
 
 def test_scores_and_entities_whose_squares_fail(rng):
     A, B, Y = rng.standard_normal((6, 2)), rng.standard_normal((5, 2)), rng.standard_normal((6, 5))
-    with pytest.raises(ValueError, match="Y is so large"):
+    with pytest.raises(ValueError, match="Y, the score of the pairs, is so large"):
         Dyads(Y * 1e200, A, B)
     with pytest.raises(ValueError, match="table 'a'"):
         IMC(1).fit(Y, A * 1e300, B)
@@ -182,3 +183,25 @@ def test_nodes_whose_links_vanish_beside_the_others():
     X = spectral_features(W, 1)
     assert np.isfinite(X).all()
     np.testing.assert_allclose(np.abs(X[:2]), 1.0)
+
+
+def test_new_columns_where_columns_borrow_nothing(rng):
+    model = AssociationModel(None, head="kernel_ridge", bandwidth=1.0, borrow=0.0)
+    model.fit(rng.random((5, 4)), rng.standard_normal((5, 2)), rng.standard_normal((4, 2)))
+    scores = model.predict(None, rng.standard_normal((3, 2)))
+    assert scores.shape == (5, 3)
+    np.testing.assert_allclose(scores, scores[:, :1] * np.ones(3))  # they are all alike: nothing is known of them
+
+
+def test_ids_that_look_like_missing_ones(rng):
+    ids = ["<NA>", "NaT", "nan"]
+    dyads = Dyads(rng.random((3, 2)), rng.random((3, 2)), rng.random((2, 2)), row_ids=ids)
+    assert dyads.row_ids.tolist() == ids
+    with pytest.raises(ValueError, match="missing id at position 1"):
+        Dyads(rng.random((3, 2)), rng.random((3, 2)), rng.random((2, 2)), row_ids=["a", pd.NA, "b"])
+
+
+def test_an_array_of_one_number_is_no_size(rng):
+    A, B = rng.standard_normal((2, 30, 4))
+    with pytest.raises(ValueError, match="n_features_to_select"):
+        JDR(1, n_features_to_select=np.array(2)).fit((A, B), A[:, 0])
