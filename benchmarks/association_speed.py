@@ -20,8 +20,8 @@ import numpy as np
 from scipy import sparse
 
 from jointdr import JDR, AssociationModel, Dyads
-from jointdr.splits import splits
-from jointdr.tuning import judged, tuned
+from jointdr.data.splits import splits
+from jointdr.prediction.search.tuning import judged, tuned
 
 RNG = np.random.default_rng(0)
 RANKS = [20, 40, 60, 80, 100]

@@ -21,10 +21,10 @@ from typing import Any
 from jointdr import JDR, PCA, PHD, AssociationModel, Dyads
 from jointdr.datasets import load_archive, load_hpo
 from jointdr.datasets.archives import stored_sparse
-from jointdr.evaluation import evaluate
-from jointdr.imc import IMC
-from jointdr.methods import BANDWIDTHS, Method
-from jointdr.slicing import SOLS
+from jointdr.estimators.sir import SOLS
+from jointdr.evaluation.evaluate import evaluate
+from jointdr.evaluation.methods import BANDWIDTHS, Method
+from jointdr.prediction.imc import IMC
 
 
 def archive(name: str) -> Path:

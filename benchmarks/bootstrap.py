@@ -15,11 +15,11 @@ from functools import cache
 import numpy as np
 
 from jointdr import JDR
-from jointdr.bootstrap import bootstrap
 from jointdr.datasets import SyntheticModel
-from jointdr.engines.local import Rows
+from jointdr.diagnostics.bootstrap import bootstrap
+from jointdr.diagnostics.replicates import BlockMoments
+from jointdr.engines.rows import Rows
 from jointdr.metrics import subspace_error
-from jointdr.replicates import BlockMoments
 
 TIED, CLOSE, APART = (1.0, 1.0, 1.0), (1.1, 1.0, 0.9), (3.0, 2.0, 1.0)
 

@@ -1,4 +1,4 @@
-"""The cost table of the paper's supplement, measured on grids: see `jointdr.reproduce.cost`.
+"""The cost table of the paper's supplement, measured on grids: see `jointdr.apps.reproduce.cost`.
 
 python benchmarks/cost_table.py
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tempfile import mkdtemp
 
-from jointdr.reproduce import reproduce
+from jointdr.apps.reproduce import reproduce
 
 
 def main() -> None:

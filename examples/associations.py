@@ -13,9 +13,9 @@ import numpy as np
 
 from jointdr import JDR, AssociationModel, Dyads
 from jointdr.datasets import load_hpo
+from jointdr.datasets.spectral import lsa_features
 from jointdr.metrics import recall_at_k
 from jointdr.plot import recall_curves
-from jointdr.spectral import lsa_features
 
 # %%
 # Two tables and the links between them

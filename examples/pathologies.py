@@ -13,9 +13,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from jointdr import JDR, PCA, PHD, SIR
+from jointdr.data.response import HeavyTailWarning
 from jointdr.datasets import make_bilinear, make_even, make_odd, make_rbf
 from jointdr.metrics import nsee
-from jointdr.response import HeavyTailWarning
 
 # %%
 # The cases
@@ -134,7 +134,7 @@ plt.show()
 #   ``normalize="joint"`` whitens both together.
 # - **Heavy tails.** A few rows decide the moments; ``response="rank"`` takes their power away. (``fit`` warns.)
 #
-# No single setting wins everywhere, and :func:`jointdr.theory.diagnose` says which of these a data set looks like.
+# No single setting wins everywhere, and :func:`jointdr.diagnostics.diagnose` says which of these a data set looks like.
 
 for name, values in errors.items():
     best = min(zip(values, methods, strict=True))

@@ -2,8 +2,8 @@
 How many directions, and can the answer be trusted?
 ===================================================
 
-Three traits of each kind of thing decide a score, but a fourth is weak. :func:`~jointdr.rank.rank_profile` looks at
-the data from three sides: held-out moments, permuted scores, and a threshold. :func:`~jointdr.theory.diagnose` then
+Three traits of each kind of thing decide a score, but a fourth is weak. :func:`~jointdr.diagnostics.rank_profile` looks at
+the data from three sides: held-out moments, permuted scores, and a threshold. :func:`~jointdr.diagnostics.diagnose` then
 says what else may be wrong with the fit.
 """
 
@@ -12,8 +12,8 @@ import numpy as np
 
 from jointdr import JDR
 from jointdr.datasets import make_bilinear
-from jointdr.rank import rank_profile
-from jointdr.theory import diagnose
+from jointdr.diagnostics import diagnose
+from jointdr.directions.choices import rank_profile
 
 X, _, (U, V) = make_bilinear(20_000, n_features=(50, 40), n_components=4, random_state=0)
 strength = np.array([1.0, 0.8, 0.6, 0.18])

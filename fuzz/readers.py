@@ -19,15 +19,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from scipy import sparse
 
-from jointdr import IMC, AssociationModel, datasets, persist
-from jointdr.association import FAMILY
-from jointdr.baselines import Popularity
-from jointdr.cli.report import _about
+from jointdr import IMC, AssociationModel, datasets
+from jointdr.apps.cli.report import _about
+from jointdr.apps.explore.catalog import read_names
+from jointdr.apps.explore.uploads import decoded, read_features
+from jointdr.apps.reproduce.cache import Cache
 from jointdr.engines import checkpoint
-from jointdr.explore.catalog import read_names
-from jointdr.explore.uploads import decoded, read_features
+from jointdr.estimators import saving as persist
 from jointdr.io import scan_npy, scan_parquet
-from jointdr.reproduce.cache import Cache
+from jointdr.prediction.association import FAMILY
+from jointdr.prediction.popularity import Popularity
 
 MODELS = Path(__file__).parents[1] / "tests" / "fixtures" / "models"
 CLASSES = {**FAMILY, "AssociationModel": AssociationModel, "IMC": IMC, "Popularity": Popularity}

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from jointdr import JDR, AssociationModel, Dyads, KernelRegression, config_context
-from jointdr.bootstrap import bootstrap
+from jointdr.diagnostics.bootstrap import bootstrap
 from jointdr.io import scan_npy, scan_parquet
 
 Job = Callable[[], Any]

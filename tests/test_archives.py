@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from jointdr.datasets import load_archive
-from jointdr.spectral import spectral_features
+from jointdr.datasets.spectral import spectral_features
 
 
 def stored(name, M):

@@ -160,7 +160,7 @@ def test_linear_features_with_a_bilinear_head_are_ridge_regression(tables, rng):
 
 def test_ridge_that_does_not_converge_says_so(tables, rng, monkeypatch):
     dyads = dyads_of("observed", tables, rng)
-    monkeypatch.setattr("jointdr.ridge.ITERATIONS", 2)
+    monkeypatch.setattr("jointdr.prediction.heads.ridge.ITERATIONS", 2)
     with pytest.warns(ConvergenceWarning, match="raise alpha"):
         AssociationModel(None, head="kernel_ridge", bandwidth=0.2, alpha=0.01).fit(dyads)
 
@@ -169,7 +169,7 @@ def test_kernel_ridge_with_many_entities_uses_landmarks(tables, rng, monkeypatch
     dyads = dyads_of("grades", tables, rng)
     model = AssociationModel(JDR(2), head="kernel_ridge", bandwidth=1.0, alpha=1e-3)
     exact = model.fit(dyads).predict()
-    monkeypatch.setattr("jointdr.ridge.LANDMARKS", 40)
+    monkeypatch.setattr("jointdr.prediction.heads.ridge.LANDMARKS", 40)
     some = clone(model).fit(dyads).predict()
     assert np.corrcoef(exact.ravel(), some.ravel())[0, 1] > 0.99
     assert np.abs(exact - some).max() > 0

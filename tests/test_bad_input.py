@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from jointdr import JDR, Views, estimators
-from jointdr.estimators import NoSignalWarning
+from jointdr import JDR, Views
+from jointdr.estimators import jdr as estimators
+from jointdr.estimators.jdr import NoSignalWarning
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 from scipy import sparse
 
 from jointdr import Dyads
-from jointdr.baselines import Popularity
-from jointdr.similarity import kernel_features
-from jointdr.splits import splits
+from jointdr.data.splits import splits
+from jointdr.datasets.similarity import kernel_features
+from jointdr.prediction.popularity import Popularity
 
 
 @pytest.fixture

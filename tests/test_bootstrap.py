@@ -12,12 +12,12 @@ from scipy import sparse
 from sklearn.base import clone
 
 from jointdr import JDR, Dyads, KernelRegression, Moments, Views
-from jointdr.bootstrap import bootstrap
 from jointdr.datasets import make_bilinear, make_rbf
-from jointdr.engines.local import Rows
+from jointdr.diagnostics.bootstrap import bootstrap
+from jointdr.diagnostics.replicates import BlockMoments, leading
+from jointdr.directions.normalize import ConstantFeatureWarning, SingularCovarianceWarning
+from jointdr.engines.rows import Rows
 from jointdr.metrics import subspace_error
-from jointdr.normalize import ConstantFeatureWarning, SingularCovarianceWarning
-from jointdr.replicates import BlockMoments, leading
 from tests.laws.test_merge import EVERYTHING, assert_same
 
 
@@ -267,7 +267,7 @@ def test_errors(data, monkeypatch):
         bootstrap(fitted, (A[:, :3], B), y)
     with pytest.raises(ValueError, match="contains NaN"):
         bootstrap(fitted, (np.where(np.arange(6) == 2, np.nan, A), B), y)
-    monkeypatch.setattr("jointdr.factorize.EXACT_UP_TO", 4)
+    monkeypatch.setattr("jointdr.directions.svd.EXACT_UP_TO", 4)
     with pytest.raises(ValueError, match="solver='exact'"):
         bootstrap(JDR(1), (A, B), y)
 
@@ -275,7 +275,7 @@ def test_errors(data, monkeypatch):
 def test_memory_is_bounded(data, monkeypatch):
     A, B, y = data
     size = Moments.of_block((A, B), y).nbytes
-    module = sys.modules["jointdr.bootstrap"]  # the name in the package is the function
+    module = sys.modules["jointdr.diagnostics.bootstrap"]  # the name in the package is the function
     monkeypatch.setattr(module, "BLOCKS_BYTES", 30 * size)
     assert bootstrap(JDR(2), (A, B), y, n=5, random_state=0).n_blocks == 30
     monkeypatch.setattr(module, "BLOCKS_BYTES", 15 * size)

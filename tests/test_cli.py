@@ -20,7 +20,7 @@ from jointdr import IMC, JDR, AssociationModel
 pd = pytest.importorskip("pandas")
 pytest.importorskip("typer")
 
-from jointdr.cli import main  # noqa: E402
+from jointdr.apps.cli import main  # noqa: E402
 
 ROWS, COLUMNS = [f"{i:06d}" for i in range(1, 61)], [f"g{j}" for j in range(30)]
 
@@ -241,7 +241,7 @@ def test_tune(folder, method, capsys):
 
 
 def test_evaluate(folder, capsys):
-    pytest.importorskip("jointdr.evaluation")
+    pytest.importorskip("jointdr.evaluation.evaluate")
     words = ["evaluate", *INPUT, "--methods", "IMC,popularity", "--partitions", "2", "--tune", "none", "--at", "5"]
     assert len(as_json(capsys, *words, "--out", "results")) == 2
     assert {path.suffix for path in Path("results").iterdir()} >= {".csv", ".png"}
@@ -436,7 +436,7 @@ def test_the_library_does_not_need_the_command_line(tmp_path):
     text = (
         "import sys; sys.modules['typer'] = None\n"
         "import jointdr\nassert 'rich' not in sys.modules\n"
-        "from jointdr.cli import main\nsys.exit(main(['--help']))"
+        "from jointdr.apps.cli import main\nsys.exit(main(['--help']))"
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
     assert done.returncode == 2

@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from jointdr import Dyads, Moments
-from jointdr.dyads import UnmatchedWarning
+from jointdr.data.dyads import UnmatchedWarning
 from tests.conftest import brute_force, largest_difference, random_sparse, summary
 
 EVERYTHING = {"blocks": ("cross", "within"), "covariance": "full", "cross_covariance": True}

@@ -206,7 +206,7 @@ def test_partial_fit_continues_a_small_fit(data):
 
 
 def test_partial_fit_on_a_large_fit_says_what_to_do(monkeypatch, data):
-    from jointdr import estimators
+    from jointdr.estimators import jdr as estimators
 
     A, B, y = data
     monkeypatch.setattr(estimators, "EXTENDABLE_PRODUCTS", 0)
@@ -231,7 +231,7 @@ def test_partial_fit_one_row_at_a_time(data):
 
 
 def test_large_moments_are_not_kept(monkeypatch, data):
-    from jointdr import estimators
+    from jointdr.estimators import jdr as estimators
 
     A, B, y = data
     monkeypatch.setattr(estimators, "KEEP_MOMENTS_BYTES", 100)

@@ -10,11 +10,11 @@ import pytest
 from scipy import sparse
 
 from jointdr import IMC, JDR, AssociationModel, Dyads
-from jointdr.baselines import Popularity
-from jointdr.evaluation import evaluate
-from jointdr.methods import NAMES, Method, reduced, standard_methods
+from jointdr.data.splits import splits
+from jointdr.evaluation.evaluate import evaluate
+from jointdr.evaluation.methods import NAMES, Method, reduced, standard_methods
 from jointdr.metrics import concordance_index, rmse
-from jointdr.splits import splits
+from jointdr.prediction.popularity import Popularity
 
 
 @pytest.fixture

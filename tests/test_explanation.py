@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from jointdr import explanation
-from jointdr.explanation import explained
+from jointdr.prediction import explanation
+from jointdr.prediction.explanation import explained
 
 
 @pytest.mark.parametrize("is_dense", [True, False])

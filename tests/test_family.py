@@ -16,7 +16,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from jointdr import IHT, IMC, JDR, OLS, PCA, PHD, SAVE, SIR, SOLS, Dyads, KernelRegression, Moments, Views
-from jointdr.engines import grid, local
+from jointdr.engines import grid
+from jointdr.engines import rows as local
 from jointdr.metrics import subspace_error
 from tests.conftest import random_sparse
 
@@ -278,7 +279,7 @@ class TestEveryEstimator:
     def test_constant_response(self, model, data, name):
         if name == "PCA":
             pytest.skip("does not look at y")
-        from jointdr.estimators import NoSignalWarning
+        from jointdr.estimators.jdr import NoSignalWarning
 
         A, B, y = data
         if model.n_components > 1 and name in ("SIR", "SOLS sliced"):
@@ -347,7 +348,7 @@ class TestEveryEstimatorOfDyads:
         assert close(plain, clone(model).fit(dyads.rows(i).columns(j)), 1e-7)
         for module in (local, grid):
             monkeypatch.setattr(module, "block_rows", lambda views, minimum=0, block_bytes=0: 17)
-        monkeypatch.setattr("jointdr.completion.LARGE_BLOCK_BYTES", 1000)
+        monkeypatch.setattr("jointdr.prediction.heads.completion.LARGE_BLOCK_BYTES", 1000)
         assert close(plain, model.fit(dyads), 1e-7)
 
     @pytest.mark.parametrize("of", [sparse.csr_array, sparse.csc_array])

@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-from jointdr.files import Stamp, read_unchanged, require_mapped, whole_file, write_text
+from jointdr.runtime.files import Stamp, read_unchanged, require_mapped, whole_file, write_text
 
 
 def test_a_file_is_replaced_when_it_is_whole(tmp_path):

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from jointdr import IMC, JDR, Dyads
 from jointdr.datasets import make_bilinear
 from jointdr.metrics import nsee
-from jointdr.ranking import Block, top_pairs
+from jointdr.prediction.ranking import Block, top_pairs
 
 
 @pytest.fixture
@@ -116,8 +116,8 @@ def test_few_and_many_observed_pairs_take_the_same_products(grid, rng, monkeypat
     mask = uneven(rng, Y.shape)
     results = []
     for share, size in ((0.0, 32_000_000), (1.0, 32_000_000), (1.0, 1000), (0.0, 1000)):
-        monkeypatch.setattr("jointdr.completion.DENSE_ABOVE", share)
-        monkeypatch.setattr("jointdr.completion.LARGE_BLOCK_BYTES", size)
+        monkeypatch.setattr("jointdr.prediction.heads.completion.DENSE_ABOVE", share)
+        monkeypatch.setattr("jointdr.prediction.heads.completion.LARGE_BLOCK_BYTES", size)
         results.append(IMC(3).fit(Y, A, B, mask).predict())
     for other in results[1:]:
         np.testing.assert_allclose(other, results[0], atol=1e-9)

@@ -5,8 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jointdr import links
-from jointdr.links import Link, RidgePath, basis_of, fit_bilinear, fit_learned, normal_equations, refitted
+from jointdr.directions.refine import link_functions as links
+from jointdr.directions.refine.link_functions import (
+    Link,
+    RidgePath,
+    basis_of,
+    fit_bilinear,
+    fit_learned,
+    normal_equations,
+    refitted,
+)
 
 
 @pytest.mark.parametrize("products", ["cross", "all"])

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from jointdr import JDR, AssociationModel, Dyads, KernelRegression, config_context, get_config, memory, set_config
-from jointdr.bootstrap import bootstrap
+from jointdr import JDR, AssociationModel, Dyads, KernelRegression, config_context, get_config, set_config
+from jointdr.diagnostics.bootstrap import bootstrap
 from jointdr.io import scan_arrays, scan_parquet
-from jointdr.memory import MemoryBudgetError
+from jointdr.runtime import memory
+from jointdr.runtime.memory import MemoryBudgetError
 from tests.kept_memory import JOBS
 
 
@@ -131,7 +132,7 @@ def test_a_budget_changes_the_last_digits_only(budget, rng):
 @pytest.mark.parametrize("place", [0, 1, 99])
 def test_the_command_line(place, rng, tmp_path, capsys):
     pytest.importorskip("typer")
-    from jointdr.cli import main
+    from jointdr.apps.cli import main
 
     for name, X in {
         "a": rng.standard_normal((200, 60)),

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jointdr import IMC, AssociationModel, persist
-from jointdr.association import FAMILY
-from jointdr.baselines import Popularity
+from jointdr import IMC, AssociationModel
 from jointdr.engines import checkpoint
+from jointdr.estimators import saving as persist
+from jointdr.prediction.association import FAMILY
+from jointdr.prediction.popularity import Popularity
 
 FOLDER = Path(__file__).parent / "fixtures" / "models"
 FILES = sorted(path for path in FOLDER.glob("*/*.npz") if not path.name.endswith(".expected.npz"))

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from jointdr import Moments
-from jointdr.engines.local import Rows, block_rows
+from jointdr.engines.rows import Rows, block_rows
 from tests.conftest import brute_force, largest_difference, random_sparse, summary
 
 EVERYTHING = {"blocks": ("cross", "within"), "covariance": "full", "cross_covariance": True}

@@ -8,10 +8,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from jointdr import JDR, Moments, Views, tensor
-from jointdr.engines.local import Rows
+from jointdr import JDR, Moments, Views
+from jointdr.directions import tensor
+from jointdr.directions.normalize import whiteners
+from jointdr.engines.rows import Rows
 from jointdr.metrics import nsee
-from jointdr.normalize import whiteners
 
 
 def sample(kind, m, n, r, seed=0, noise=1.0):

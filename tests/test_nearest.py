@@ -9,11 +9,12 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from jointdr import JDR, AssociationModel, Dyads, nearest
-from jointdr.nearest import Index, nearest_of
-from jointdr.truncation import TruncationWarning
+from jointdr import JDR, AssociationModel, Dyads
+from jointdr.prediction.heads import nearest
+from jointdr.prediction.heads.nearest import Index, nearest_of
+from jointdr.prediction.heads.truncation import TruncationWarning
 
-pytestmark = pytest.mark.filterwarnings("ignore::jointdr.truncation.TruncationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::jointdr.prediction.heads.truncation.TruncationWarning")
 
 KINDS = ["grades", "links", "observed"]
 MODELS = {
@@ -229,13 +230,13 @@ class TestWhatIsLost:
 
 
 def exactly(model):
-    from jointdr.truncation import _all_counted
+    from jointdr.prediction.heads.truncation import _all_counted
 
     return tuple(_all_counted(kernel) for kernel in model._head.kernels)
 
 
 def columns_of(grid):
-    from jointdr.columns import Columns
+    from jointdr.prediction.heads.column_weights import Columns
 
     return Columns(grid.kernels[1], None, 1e8)
 
@@ -346,8 +347,8 @@ class TestParameter:
         """Settings are judged as the models with them predict."""
         model = AssociationModel(JDR(2), nearest=(9, 6), random_state=0)
         grid = {"bandwidth": [(0.2, 0.0), (0.3, 0.3)], "borrow": [0.5, 1.0], "nearest": [(9, 6), (20, None)]}
-        from jointdr.splits import splits
-        from jointdr.tuning import judged
+        from jointdr.data.splits import splits
+        from jointdr.prediction.search.tuning import judged
 
         found = model.tune(dyads, grid=grid, progress=False)
         parts = list(splits(dyads, "rows", 2, 0.1, random_state=0))
@@ -359,7 +360,7 @@ class TestParameter:
             assert row["score"] == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
     def test_it_is_told_on_the_command_line(self, tables, tmp_path, capsys):
-        from jointdr.cli import main
+        from jointdr.apps.cli import main
 
         Y = np.outer(tables[0][:, 0], tables[1][:, 0])
         AssociationModel(None, bandwidth=0.5, nearest=9).fit(Y, *tables).save(tmp_path / "model.npz")

@@ -8,8 +8,8 @@ from sklearn.covariance import OAS
 
 from jointdr import JDR, Moments
 from jointdr.datasets import make_bilinear
+from jointdr.directions.normalize import ConstantFeatureWarning, SingularCovarianceWarning, whiteners, whitening_matrix
 from jointdr.metrics import nsee
-from jointdr.normalize import ConstantFeatureWarning, SingularCovarianceWarning, whiteners, whitening_matrix
 from tests.conftest import NORMALIZE_AND_SOLVER
 
 

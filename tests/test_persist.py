@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from jointdr import JDR, Views, persist
+from jointdr import JDR, Views
+from jointdr.estimators import saving as persist
 
 
 @pytest.mark.parametrize(

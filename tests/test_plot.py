@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from jointdr import JDR, AssociationModel, Dyads, plot
-from jointdr.evaluation import evaluate
+from jointdr.directions.choices import rank_profile
+from jointdr.evaluation.evaluate import evaluate
 from jointdr.plot.axes import apart
 from jointdr.plot.features import heaviest
-from jointdr.rank import rank_profile
 
 plt = pytest.importorskip("matplotlib.pyplot")
 plt.switch_backend("Agg")

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from jointdr import JDR, Dyads, JDRRegressor, rank
+from jointdr import JDR, Dyads, JDRRegressor
 from jointdr.datasets import make_bilinear, make_even, make_rbf
-from jointdr.profile import RankProfile, rank_profile
-from jointdr.rank import null_rank, threshold_rank
+from jointdr.diagnostics.rank_profile import RankProfile, rank_profile
+from jointdr.directions import choices as rank
+from jointdr.directions.choices import null_rank, threshold_rank
 
 
 @pytest.fixture(scope="module")

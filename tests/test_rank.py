@@ -7,7 +7,7 @@ import pytest
 
 from jointdr import JDR, Moments
 from jointdr.datasets import SyntheticModel, make_bilinear, make_even, make_logistic, make_odd, make_rbf
-from jointdr.engines.local import Rows, fold_of
+from jointdr.engines.rows import Rows, fold_of
 from jointdr.metrics import nsee
 
 SETTINGS = [

@@ -9,10 +9,10 @@ from sklearn.base import clone
 
 from jointdr import JDR, Moments
 from jointdr.datasets import make_bilinear, make_logistic, make_rbf
-from jointdr.engines.local import fold_of
-from jointdr.links import fit_learned
+from jointdr.directions.refine.link_functions import fit_learned
+from jointdr.directions.refine.problem import ITERATIONS, TOLERANCE, least_squares
+from jointdr.engines.rows import fold_of
 from jointdr.metrics import nsee
-from jointdr.problems import ITERATIONS, TOLERANCE, least_squares
 
 
 def mean_errors(make, m, n, r, *models, repetitions=4):

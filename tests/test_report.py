@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 from jointdr import IMC, JDR, PCA, AssociationModel, Dyads
-from jointdr.cli import main
-from jointdr.report import contents, write_report
-from jointdr.report.page import as_json
-from jointdr.report.tables import About
+from jointdr.apps.cli import main
+from jointdr.apps.report import contents, write_report
+from jointdr.apps.report.page import as_json
+from jointdr.apps.report.tables import About
 
 
 @pytest.fixture(scope="module")

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from jointdr import JDR
-from jointdr.cli.app import run as command
+from jointdr.apps.cli.app import run as command
+from jointdr.apps.reproduce import FIGURES, paper_values, reproduce, synthetic
+from jointdr.apps.reproduce.cache import Cache
+from jointdr.apps.reproduce.paper_values import Plotted
+from jointdr.apps.reproduce.schedule import measured
+from jointdr.apps.reproduce.study import Figure, Line, Panel, Study
+from jointdr.apps.reproduce.summary import Curve, Verdict
 from jointdr.datasets import SyntheticModel
 from jointdr.metrics import nsee
-from jointdr.reproduce import FIGURES, paper_values, reproduce, synthetic
-from jointdr.reproduce.cache import Cache
-from jointdr.reproduce.paper_values import Plotted
-from jointdr.reproduce.schedule import measured
-from jointdr.reproduce.study import Figure, Line, Panel, Study
-from jointdr.reproduce.summary import Curve, Verdict
 
 X = (300, 500)
 
@@ -48,7 +48,7 @@ def values_of(folder):
 
 
 def test_the_numbers_do_not_depend_on_jobs(small, tmp_path, monkeypatch):
-    monkeypatch.setattr("jointdr.reproduce.schedule.BATCH_SECONDS", 0.1)  # several batches
+    monkeypatch.setattr("jointdr.apps.reproduce.schedule.BATCH_SECONDS", 0.1)  # several batches
     for jobs in (1, 2):
         reproduce("small", out=tmp_path / str(jobs), repetitions=6, jobs=jobs, progress=False)
     one, two = (values_of(tmp_path / str(jobs)) for jobs in (1, 2))

@@ -9,13 +9,13 @@ import pytest
 from scipy import sparse
 
 from jointdr import PHD, Dyads
+from jointdr.apps.reproduce import FIGURES, cost, gene_disease, gene_disease_data, joint_kernel, reproduce
+from jointdr.apps.reproduce.claims import Claim
+from jointdr.apps.reproduce.gene_disease import NothingToShow
+from jointdr.apps.reproduce.joint_kernel import JointKernelRegression, by_definition
 from jointdr.datasets import GeneDiseases
-from jointdr.evaluation import evaluate
-from jointdr.methods import Method
-from jointdr.reproduce import FIGURES, cost, gene_disease, gene_disease_data, joint_kernel, reproduce
-from jointdr.reproduce.claims import Claim
-from jointdr.reproduce.gene_disease import NothingToShow
-from jointdr.reproduce.joint_kernel import JointKernelRegression, by_definition
+from jointdr.evaluation.evaluate import evaluate
+from jointdr.evaluation.methods import Method
 
 RANKS = (2, 4)
 

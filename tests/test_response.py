@@ -8,10 +8,10 @@ import pytest
 from scipy.stats import norm
 
 from jointdr import JDR, Moments
+from jointdr.data.response import HeavyTailWarning, checked, fit_transform_of, tail_check
+from jointdr.data.views import checked_weight
 from jointdr.datasets import make_bilinear, make_logistic, make_rbf
 from jointdr.metrics import nsee, subspace_error
-from jointdr.response import HeavyTailWarning, checked, fit_transform_of, tail_check
-from jointdr.views import checked_weight
 
 
 def heavy(seed=0, m=20_000):

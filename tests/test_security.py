@@ -16,9 +16,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jointdr import JDR, archive, persist
+from jointdr import JDR
 from jointdr.datasets import load_archive, read_pairs, read_table
+from jointdr.estimators import saving as persist
 from jointdr.io import scan_npy
+from jointdr.runtime import archive
 
 SOURCE = Path(archive.__file__).parent
 MB = 1_000_000
@@ -213,7 +215,7 @@ for module in pkgutil.walk_packages(jointdr.__path__, "jointdr."):
     if module.name not in ("jointdr.__main__", "jointdr.engines.dask"):
         importlib.import_module(module.name)
 from jointdr import IMC, JDR, AssociationModel, Dyads
-from jointdr.cli.app import run
+from jointdr.apps.cli.app import run
 from jointdr.io import scan_npy
 rng = np.random.default_rng(0)
 A, B = rng.standard_normal((60, 4)), rng.standard_normal((60, 3))

@@ -6,8 +6,8 @@ from scipy import sparse
 
 from jointdr import JDR
 from jointdr.datasets import make_bilinear
+from jointdr.directions.selection import select
 from jointdr.metrics import nsee
-from jointdr.selection import select
 
 
 def projections_by_definition(X, s1, s2):
@@ -78,7 +78,7 @@ def test_column_blocks_select_the_same(monkeypatch, rng, normalize, as_sparse):
     A, B = X.arrays
     if as_sparse:
         A, B = (sparse.csr_array(V * (rng.random(V.shape) < 0.7)) for V in (A, B))
-    from jointdr import proxy
+    from jointdr.directions import proxy
 
     original = proxy.DataProxy.unitless_columns
     widths = []

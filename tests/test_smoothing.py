@@ -7,10 +7,10 @@ import pytest
 from scipy import sparse
 
 from jointdr import AssociationModel, Dyads, KernelRegression
-from jointdr.bandwidths import LeftOut, expected_recall
 from jointdr.metrics import recall_at_k
-from jointdr.smoothing import GridRegression
-from jointdr.weights import Kernel, Mixture, kth_smallest
+from jointdr.prediction.heads.bandwidths import LeftOut, expected_recall
+from jointdr.prediction.heads.kernels import Kernel, Mixture, kth_smallest
+from jointdr.prediction.heads.regression import GridRegression
 
 
 @pytest.fixture

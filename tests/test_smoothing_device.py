@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from jointdr import JDR, AssociationModel, Dyads, KernelRegression
-from jointdr.smoothing_device import DeviceRegression, placed
+from jointdr.prediction.heads.regression_device import DeviceRegression, placed
 
 pytest.importorskip("torch", reason="PyTorch is not installed")
 

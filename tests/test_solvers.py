@@ -5,7 +5,7 @@ import pytest
 
 from jointdr import JDR
 from jointdr.datasets import make_bilinear
-from jointdr.factorize import Formed, chosen_solver, sketch, sketched_svd, svd
+from jointdr.directions.svd import Formed, chosen_solver, sketch, sketched_svd, svd
 from jointdr.metrics import nsee
 
 

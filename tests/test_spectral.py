@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from jointdr import spectral
-from jointdr.spectral import connected_components, lsa_features, spectral_features
+from jointdr.datasets import spectral
+from jointdr.datasets.spectral import connected_components, lsa_features, spectral_features
 
 
 def random_graph(rng, nodes, density=0.3):

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from jointdr import Dyads
-from jointdr.splits import splits
+from jointdr.data.splits import splits
 
 
 @pytest.fixture

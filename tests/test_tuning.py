@@ -9,8 +9,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from jointdr import IHT, IMC, JDR, PCA, PHD, SAVE, SIR, SOLS, AssociationModel, Dyads
-from jointdr.splits import splits
-from jointdr.tuning import judged, recipe, tuned, with_sides
+from jointdr.data.splits import splits
+from jointdr.prediction.search.tuning import judged, recipe, tuned, with_sides
 
 
 def dyads_of(kind, rng):

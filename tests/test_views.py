@@ -8,7 +8,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from jointdr import Views
-from jointdr.views import as_views, column_positions, split_columns
+from jointdr.data.views import as_views, column_positions, split_columns
 
 
 def test_rows_of_every_view(rng):

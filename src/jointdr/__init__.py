@@ -1,17 +1,17 @@
 """jointdr: linear embeddings for two kinds of things, learned jointly from the response that links them."""
 
-from jointdr.association import AssociationModel
-from jointdr.dyads import Dyads
-from jointdr.estimators import JDR
-from jointdr.family import OLS, PCA
-from jointdr.hessian import IHT, PHD
-from jointdr.imc import IMC
-from jointdr.kernel import KernelRegression
-from jointdr.memory import config_context, get_config, set_config
-from jointdr.moments import Moments
-from jointdr.regressor import JDRRegressor
-from jointdr.slicing import SAVE, SIR, SOLS
-from jointdr.views import Views
+from jointdr.data.dyads import Dyads
+from jointdr.data.views import Views
+from jointdr.estimators.family import OLS, PCA
+from jointdr.estimators.jdr import JDR
+from jointdr.estimators.phd import IHT, PHD
+from jointdr.estimators.sir import SAVE, SIR, SOLS
+from jointdr.moments.moments import Moments
+from jointdr.prediction.association import AssociationModel
+from jointdr.prediction.imc import IMC
+from jointdr.prediction.kernel_regression import KernelRegression
+from jointdr.prediction.regressor import JDRRegressor
+from jointdr.runtime.memory import config_context, get_config, set_config
 
 __version__ = "0.1.0"
 

@@ -20,9 +20,9 @@ TABLE = "id\tacid\tlong name\tsize\t=fat\np\t1\t2\t3\t4\nq\t4\t3\t2\t1\n"
 @pytest.fixture(scope="module")
 def address():
     """The page of a small model, on a port of its own."""
-    from jointdr.explore.app import application
-    from jointdr.explore.server import bound
-    from jointdr.explore.session import Session
+    from jointdr.apps.explore.app import application
+    from jointdr.apps.explore.server import bound
+    from jointdr.apps.explore.session import Session
 
     found: socket.socket = bound(0)
     app = application(Session(fitted(), NAMES, "a model"))

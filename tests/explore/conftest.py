@@ -53,7 +53,7 @@ def model():
 
 @pytest.fixture(scope="package")
 def session(model):
-    from jointdr.explore.session import Session
+    from jointdr.apps.explore.session import Session
 
     return Session(model, ({"d/0": "First drug", "d/1": f"Second {NASTY}"}, {"t 3": "Third target"}), "a model")
 
@@ -62,7 +62,7 @@ def session(model):
 def client(session):
     from starlette.testclient import TestClient
 
-    from jointdr.explore.app import application
+    from jointdr.apps.explore.app import application
 
     return TestClient(application(session), base_url=HOST, raise_server_exceptions=False)
 

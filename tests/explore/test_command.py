@@ -16,7 +16,7 @@ from tests.explore.conftest import dyads_of, tables
 
 pytest.importorskip("typer")
 
-from jointdr.cli import main
+from jointdr.apps.cli import main
 
 
 @pytest.fixture(scope="module")

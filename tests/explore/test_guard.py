@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import anyio
 import pytest
 
-from jointdr.explore.guard import LONGEST_BODY, Guard
+from jointdr.apps.explore.guard import LONGEST_BODY, Guard
 from tests.explore.conftest import HOST, posted
 
 ADDRESSES = [
@@ -109,7 +109,7 @@ def test_a_long_body_is_refused_unread(session):
 
 
 def test_a_long_body_of_unknown_length_is_cut_off(session):
-    from jointdr.explore.app import application
+    from jointdr.apps.explore.app import application
 
     head = b'--b\r\nContent-Disposition: form-data; name="text"\r\n\r\n'
     part = {"type": "http.request", "body": b"1" * 1_000_000, "more_body": True}

@@ -80,8 +80,8 @@ def test_every_link_of_the_pages_leads_somewhere(client):
 def test_a_row(kind):
     from starlette.testclient import TestClient
 
-    from jointdr.explore.app import application
-    from jointdr.explore.session import Session
+    from jointdr.apps.explore.app import application
+    from jointdr.apps.explore.session import Session
 
     model = fitted(kind)
     client = TestClient(application(Session(model)), base_url="http://127.0.0.1")
@@ -129,8 +129,8 @@ def test_why(client, model):
 def test_why_for_a_score_that_is_0():
     from starlette.testclient import TestClient
 
-    from jointdr.explore.app import application
-    from jointdr.explore.session import Session
+    from jointdr.apps.explore.app import application
+    from jointdr.apps.explore.session import Session
 
     client = TestClient(application(Session(fitted("links", bandwidth=0.0))), base_url="http://127.0.0.1")
     assert "No known pair is near enough" in get(client, "/why?row=d%2F4&column=t+0").text
@@ -240,13 +240,13 @@ def test_no_cell_is_a_formula(client):
 
 @pytest.mark.parametrize("name", ['x"; evil="y', "a\r\nSet-Cookie: b=c", "../../x", "é", "", "=1", "x" * 900])
 def test_names_of_downloads_are_plain(name):
-    from jointdr.explore.downloads import disposition
+    from jointdr.apps.explore.downloads import disposition
 
     assert re.fullmatch(r'attachment; filename="[A-Za-z0-9_-]{1,60}\.tsv"', disposition(name))
 
 
 def test_cells_hold_no_tabs_and_no_ends_of_lines():
-    from jointdr.explore.downloads import cell, tsv
+    from jointdr.apps.explore.downloads import cell, tsv
 
     assert [cell(value) for value in ("x\ty\r\nz\u2028\0", -0.5, "-1", "\t=1")] == ["x y z", "-0.5", "'-1", "'=1"]
     assert tsv(["a", "=b"], [["x", "y"]]) == "a\t'=b\nx\ty\n"

@@ -10,11 +10,11 @@ import pytest
 from scipy import sparse
 
 from jointdr import JDR, PCA, AssociationModel
-from jointdr.explore.catalog import Catalog, read_names
-from jointdr.explore.placement import MARGIN, SIZE
-from jointdr.explore.scores import KernelScores, scores_of
-from jointdr.explore.session import Kept, Session, Subject
-from jointdr.explore.uploads import Table
+from jointdr.apps.explore.catalog import Catalog, read_names
+from jointdr.apps.explore.placement import MARGIN, SIZE
+from jointdr.apps.explore.scores import KernelScores, scores_of
+from jointdr.apps.explore.session import Kept, Session, Subject
+from jointdr.apps.explore.uploads import Table
 from tests.explore.conftest import dyads_of, fitted
 
 MODELS = {

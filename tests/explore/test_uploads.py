@@ -7,7 +7,7 @@ import tempfile
 import numpy as np
 import pytest
 
-from jointdr.explore.uploads import MOST_ROWS, BadUpload, decoded, read_features
+from jointdr.apps.explore.uploads import MOST_ROWS, BadUpload, decoded, read_features
 from tests.explore.conftest import FEATURES, NASTY, posted
 
 NAMES = tuple(FEATURES)

@@ -19,14 +19,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from jointdr import JDR, Dyads
-from jointdr.association import AssociationModel
-from jointdr.cli.app import run
-from jointdr.cli.output import write_table
+from jointdr.apps.cli.app import run
+from jointdr.apps.cli.output import write_table
+from jointdr.apps.report import write_report
+from jointdr.apps.reproduce.cache import Cache
+from jointdr.apps.reproduce.study import Study
 from jointdr.io import scan_npy, write_transformed
 from jointdr.plot.axes import save_figure
-from jointdr.report import write_report
-from jointdr.reproduce.cache import Cache
-from jointdr.reproduce.study import Study
+from jointdr.prediction.association import AssociationModel
 
 rng = np.random.default_rng(0)
 A, B = rng.standard_normal((500, 4)), rng.standard_normal((500, 3))

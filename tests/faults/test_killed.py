@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from jointdr import JDR
-from jointdr.reproduce import FIGURES, reproduce
-from jointdr.reproduce.cache import Cache
-from jointdr.reproduce.paper_values import Plotted
-from jointdr.reproduce.study import Figure, Line, Panel, Study
+from jointdr.apps.reproduce import FIGURES, reproduce
+from jointdr.apps.reproduce.cache import Cache
+from jointdr.apps.reproduce.paper_values import Plotted
+from jointdr.apps.reproduce.study import Figure, Line, Panel, Study
 from tests.faults.conftest import SMALL_LEAVES, assert_same, finished, started
 
 KILLED = -signal.SIGKILL
@@ -120,7 +120,7 @@ def figure(measured):
 REPRODUCE = (
     DIE
     + """
-from jointdr.reproduce import FIGURES, reproduce
+from jointdr.apps.reproduce import FIGURES, reproduce
 from tests.faults.test_killed import figure, measure
 
 calls = []

@@ -29,7 +29,7 @@ def rows(table, start, stop):
 arrays.NpyTable.rows = rows
 """
 )
-COMMAND = SLOW + "from jointdr.cli import main\nsys.exit(main(sys.argv[3:]))\n"
+COMMAND = SLOW + "from jointdr.apps.cli import main\nsys.exit(main(sys.argv[3:]))\n"
 CALL = (
     SLOW
     + """
@@ -58,7 +58,7 @@ def half_way(marks):
 
 @pytest.mark.parametrize(("sent", "code", "said"), [("SIGINT", 130, "Interrupted."), ("SIGTERM", 143, "Terminated.")])
 def test_the_command_line(sent, code, said, rows, fitted, tmp_path, small_leaves, capsys):
-    from jointdr.cli.app import run
+    from jointdr.apps.cli.app import run
 
     out, held, marks = tmp_path / "model.npz", tmp_path / "fold.npz", tmp_path / "marks"
     marks.mkdir()
@@ -93,7 +93,7 @@ def test_from_python(rows, fitted, tmp_path, small_leaves):
 
 
 def test_a_handler_of_sigterm_is_put_back():
-    from jointdr.cli.app import run
+    from jointdr.apps.cli.app import run
 
     before = signal.getsignal(signal.SIGTERM)
     assert run(["--version"]) == 0

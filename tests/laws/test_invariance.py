@@ -8,7 +8,7 @@ from scipy import linalg, sparse
 
 from jointdr import JDR, Moments
 from jointdr.datasets import make_bilinear, make_rbf
-from jointdr.engines import local
+from jointdr.engines import rows as local
 from jointdr.metrics import nsee, subspace_error
 from tests.conftest import NORMALIZE_AND_SOLVER, random_sparse
 

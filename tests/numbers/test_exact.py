@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from jointdr import JDR, Moments
-from jointdr.factorize import left_vectors
-from jointdr.normalize import whiteners
+from jointdr.directions.normalize import whiteners
+from jointdr.directions.svd import left_vectors
 from tests.numbers import exact
 from tests.numbers.exact import EPS, difference, direction_difference
 

@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 from jointdr import IHT, JDR, OLS, PHD, SAVE, SIR, Moments
-from jointdr.normalize import LOST_DIGITS, ConstantFeatureWarning, RankError, RoundingWarning
+from jointdr.directions.normalize import LOST_DIGITS, ConstantFeatureWarning, RankError, RoundingWarning
 from tests.numbers import exact
 from tests.numbers.exact import EPS, difference, direction_difference
 

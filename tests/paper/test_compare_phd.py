@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jointdr.reproduce import FIGURES
-from jointdr.reproduce.summary import Curve, verdict
+from jointdr.apps.reproduce import FIGURES
+from jointdr.apps.reproduce.summary import Curve, verdict
 
 REPETITIONS = 40
 PANELS = dict(zip(("odd", "even"), FIGURES["phd"](None).panels, strict=True))

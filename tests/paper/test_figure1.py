@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jointdr.reproduce import FIGURES
-from jointdr.reproduce.summary import Curve, verdict
+from jointdr.apps.reproduce import FIGURES
+from jointdr.apps.reproduce.summary import Curve, verdict
 
 REPETITIONS = 20
 PANELS = FIGURES["figure1"](None).panels

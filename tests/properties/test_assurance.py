@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from jointdr import JDR, Dyads
-from jointdr.bootstrap import bootstrap
-from jointdr.rank import null_rank, rank_profile, threshold_rank
-from jointdr.response import tail_check
-from jointdr.theory import bilinear_bound, correlation_edge, diagnose, noise_edge, suggested_samples
+from jointdr.data.response import tail_check
+from jointdr.diagnostics import bilinear_bound, correlation_edge, diagnose, noise_edge, suggested_samples
+from jointdr.diagnostics.bootstrap import bootstrap
+from jointdr.directions.choices import null_rank, rank_profile, threshold_rank
 from tests.properties.strategies import ANY_RESPONSES, data, grids, vector
 from tests.properties.verdict import given, judged
 

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from jointdr import IMC, JDR, SAVE, AssociationModel, Dyads, KernelRegression, Views
+from jointdr.data.splits import splits
+from jointdr.datasets.spectral import spectral_features
+from jointdr.diagnostics import diagnose, noise_edge, suggested_samples
+from jointdr.directions.normalize import ConstantFeatureWarning
 from jointdr.io import scan_blocks
 from jointdr.metrics import rmse, subspace_error
-from jointdr.normalize import ConstantFeatureWarning
-from jointdr.spectral import spectral_features
-from jointdr.splits import splits
-from jointdr.theory import diagnose, noise_edge, suggested_samples
 from tests.properties.strategies import Data
 
 

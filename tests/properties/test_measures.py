@@ -6,6 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from jointdr.datasets.similarity import kernel_features
+from jointdr.datasets.spectral import lsa_features, spectral_features
 from jointdr.metrics import (
     average_precision,
     concordance_index,
@@ -15,8 +17,6 @@ from jointdr.metrics import (
     rmse,
     subspace_error,
 )
-from jointdr.similarity import kernel_features
-from jointdr.spectral import lsa_features, spectral_features
 from tests.properties.strategies import FORMS, KINDS, table
 from tests.properties.verdict import given, judged
 

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("typer")
 
 from jointdr import JDR, PCA
-from jointdr.cli.app import run
+from jointdr.apps.cli.app import run
 from tests.scale.conftest import assert_same
 
 

@@ -15,9 +15,10 @@ from scipy import sparse
 from sklearn.base import clone
 
 from jointdr import JDR, OLS, PCA, PHD, SIR, SOLS
-from jointdr.engines import looks, stream
+from jointdr.directions.choices import rank_profile
+from jointdr.engines import passes as looks
+from jointdr.engines import stream
 from jointdr.io import Source, scan_blocks, scan_npy, scan_parquet, write_transformed
-from jointdr.rank import rank_profile
 from tests.scale.conftest import METHODS, assert_same
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed, which reads Parquet")

@@ -8,13 +8,13 @@ from collections.abc import Callable
 import numpy as np
 from scipy import sparse
 
-from jointdr.archive import Archive, checked_csr
-from jointdr.arrays import Array
+from jointdr.data.dyads import Dyads
+from jointdr.data.scores import gathered
 from jointdr.datasets.lines import Path
-from jointdr.dyads import Dyads
-from jointdr.pairs import gathered
-from jointdr.similarity import kernel_features
-from jointdr.spectral import spectral_features
+from jointdr.datasets.similarity import kernel_features
+from jointdr.datasets.spectral import spectral_features
+from jointdr.runtime.archive import Archive, checked_csr
+from jointdr.runtime.arrays import Array
 
 Reader = Callable[[Archive, str | None], Dyads]
 

@@ -15,9 +15,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from jointdr.archive import EXPANSION, most_bytes
-from jointdr.arrays import Array
-from jointdr.files import read_unchanged
+from jointdr.runtime.archive import EXPANSION, most_bytes
+from jointdr.runtime.arrays import Array
+from jointdr.runtime.files import read_unchanged
 
 Path = str | os.PathLike[str]
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jointdr.arrays import Array
+from jointdr.data.ids import as_ids
+from jointdr.data.scores import Duplicates, gathered
 from jointdr.datasets.lines import (
     Line,
     Path,
@@ -24,9 +25,8 @@ from jointdr.datasets.lines import (
     same_length,
     separator_of,
 )
-from jointdr.pairs import Duplicates, gathered
-from jointdr.spectral import Symmetrize, checked_affinity, connected_components, spectral_features
-from jointdr.tables import as_ids
+from jointdr.datasets.spectral import Symmetrize, checked_affinity, connected_components, spectral_features
+from jointdr.runtime.arrays import Array
 
 
 @dataclass(frozen=True)

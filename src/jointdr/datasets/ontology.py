@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from jointdr.arrays import Array, scale_rows
 from jointdr.datasets.lines import Path, lines
+from jointdr.runtime.arrays import Array, scale_rows
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.archive import EXPANSION, most_bytes
-from jointdr.arrays import Array
+from jointdr.data.ids import as_ids
 from jointdr.datasets.lines import (
     Path,
     after_header,
@@ -21,8 +20,9 @@ from jointdr.datasets.lines import (
     require_new,
     separator_of,
 )
-from jointdr.memory import MemoryBudgetError
-from jointdr.tables import as_ids
+from jointdr.runtime.archive import EXPANSION, most_bytes
+from jointdr.runtime.arrays import Array
+from jointdr.runtime.memory import MemoryBudgetError
 
 
 def read_table(path: Path, *, id: str | None = None, separator: str | None = None) -> Any:

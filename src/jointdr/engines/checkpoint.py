@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from jointdr import persist
-from jointdr.arrays import Array, is_sparse
-from jointdr.moments import Moments
-from jointdr.sources import Source, joined_leaves
+from jointdr.engines.source import Source, joined_leaves
+from jointdr.estimators import saving as persist
+from jointdr.moments.moments import Moments
+from jointdr.runtime.arrays import Array, is_sparse
 
 KIND = "checkpoint"
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.arrays import Array, is_sparse
-from jointdr.engines.folds import Block
+from jointdr.engines.reduction import Block
+from jointdr.engines.source import Source
 from jointdr.engines.stream import Lanes, Task, Told, ahead, stepped
-from jointdr.sources import Source
+from jointdr.runtime.arrays import Array, is_sparse
 
 BLOCK_BYTES = 512_000_000
 """A block is about this large. Three of them are on the device at a time, with copies that folding makes of one."""

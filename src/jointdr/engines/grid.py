@@ -13,7 +13,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.arrays import (
+from jointdr.engines.rows import BLOCK_BYTES, LARGE_BLOCK_BYTES, block_rows, fold_of, require_state, slices
+from jointdr.moments.block_sums import Covariance, Keep
+from jointdr.moments.moments import Moments
+from jointdr.runtime.arrays import (
     Array,
     Scratch,
     as_float,
@@ -25,14 +28,13 @@ from jointdr.arrays import (
     sum_of_squares,
     take_rows,
 )
-from jointdr.engines.local import BLOCK_BYTES, LARGE_BLOCK_BYTES, block_rows, fold_of, require_state, slices
-from jointdr.moments import Moments
-from jointdr.products import Covariance, Keep
 
 Means = Literal["pairs", "entities"]
 MEANS = ("pairs", "entities")
 
-FEWER = "normalize='feature', which forms no covariances, or reduce wide tables (jointdr.spectral.lsa_features)"
+FEWER = (
+    "normalize='feature', which forms no covariances, or reduce wide tables (jointdr.datasets.lsa_features)"
+)
 
 
 @dataclass(frozen=True)

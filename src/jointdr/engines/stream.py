@@ -16,12 +16,12 @@ import joblib
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from jointdr import memory
-from jointdr.arrays import Array, is_sparse
-from jointdr.engines.folds import Block, Fold, Groups, LeftOut, State, SumsOf
-from jointdr.engines.local import FEWEST_ROWS, Rows, require_state
-from jointdr.engines.looks import FirstNotFinite, Gather, Labels, Summarize, Summary
-from jointdr.sources import Source
+from jointdr.engines.passes import FirstNotFinite, Gather, Labels, Summarize, Summary
+from jointdr.engines.reduction import Block, Fold, Groups, LeftOut, State, SumsOf
+from jointdr.engines.rows import FEWEST_ROWS, Rows, require_state
+from jointdr.engines.source import Source
+from jointdr.runtime import memory
+from jointdr.runtime.arrays import Array, is_sparse
 
 READ_BYTES = 8_000_000
 """A block that is read is about this large; what is folded at a time may be less."""

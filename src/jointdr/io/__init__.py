@@ -1,12 +1,12 @@
 """Data larger than memory: sources that estimators read a block at a time, in place of arrays."""
 
 from jointdr.engines.device import on_device
+from jointdr.engines.source import Source
 from jointdr.io.arrays import scan_arrays, scan_npy, scan_zarr
 from jointdr.io.blocks import scan_blocks
-from jointdr.io.collections import fold_dyads, scan_partitions
+from jointdr.io.dask_collections import fold_dyads, scan_partitions
 from jointdr.io.parquet import scan_parquet
 from jointdr.io.writing import write_transformed
-from jointdr.sources import Source
 
 __all__ = [
     "Source",

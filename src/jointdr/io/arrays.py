@@ -11,11 +11,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from jointdr.archive import count_of, npy_header
-from jointdr.arrays import Array, is_sparse, to_numpy
-from jointdr.engines.folds import Block, slices
-from jointdr.files import Stamp, require_mapped
-from jointdr.sources import Source
+from jointdr.engines.reduction import Block, slices
+from jointdr.engines.source import Source
+from jointdr.runtime.archive import count_of, npy_header
+from jointdr.runtime.arrays import Array, is_sparse, to_numpy
+from jointdr.runtime.files import Stamp, require_mapped
 
 LEAF_BYTES = 64_000_000
 """Rows are dealt out in runs of about this size."""

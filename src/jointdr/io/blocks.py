@@ -9,10 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from jointdr.arrays import Array, take_columns
-from jointdr.engines.folds import Block
-from jointdr.sources import Source
-from jointdr.views import Views, as_views
+from jointdr.data.views import Views, as_views
+from jointdr.engines.reduction import Block
+from jointdr.engines.source import Source
+from jointdr.runtime.arrays import Array, take_columns
 
 ONCE = (
     "These blocks can be read only once, but this fit reads the data several times: give scan_blocks a function that "

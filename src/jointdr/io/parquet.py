@@ -14,10 +14,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from jointdr.arrays import Array
-from jointdr.engines.folds import Block
-from jointdr.files import Stamp
-from jointdr.sources import Source
+from jointdr.engines.reduction import Block
+from jointdr.engines.source import Source
+from jointdr.runtime.arrays import Array
+from jointdr.runtime.files import Stamp
 
 ARROW_NAMES = {"float32": "float", "float64": "double"}
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jointdr.arrays import Array
 from jointdr.plot.axes import MARKERS, PALETTE, axis_of, name_ends, name_ticks, tidy
+from jointdr.runtime.arrays import Array
 
 
 class Recall(NamedTuple):
@@ -123,7 +123,7 @@ def nsee_curves(curves: Mapping[str, Any], ax: Any = None, *, xlabel: str = "sam
     Parameters
     ----------
     curves : mapping of names to (x, errors)
-        Errors are (points,) numbers or (repetitions, points); the curves of `jointdr.reproduce` will also do.
+        Errors are (points,) numbers or (repetitions, points); the curves of `jointdr.apps.reproduce` will also do.
     ax : matplotlib Axes, optional
         By default that of a new figure.
     xlabel, ylabel : str
@@ -133,7 +133,7 @@ def nsee_curves(curves: Mapping[str, Any], ax: Any = None, *, xlabel: str = "sam
     Axes
         Bars are 95 % intervals of the mean over the repetitions.
     """
-    from jointdr.reproduce.summary import Curve, reach
+    from jointdr.apps.reproduce.summary import Curve, reach
 
     drawn = {str(name): given if isinstance(given, Curve) else _curve(name, *given) for name, given in curves.items()}
     if not drawn:
@@ -155,7 +155,7 @@ def nsee_curves(curves: Mapping[str, Any], ax: Any = None, *, xlabel: str = "sam
 
 
 def _curve(name: Any, x: Any, errors: Any) -> Any:
-    from jointdr.reproduce.summary import Curve
+    from jointdr.apps.reproduce.summary import Curve
 
     x, values = np.asarray(x, dtype=float), np.atleast_2d(np.asarray(errors, dtype=float))
     if x.ndim != 1 or values.ndim != 2 or values.shape[1] != len(x):

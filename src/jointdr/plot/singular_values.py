@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.arrays import Array
+from jointdr.directions.choices import null_threshold
 from jointdr.plot.axes import NOISE, QUIET, ROWS, axis_of, tidy, whole_numbers
-from jointdr.rank import null_threshold
+from jointdr.runtime.arrays import Array
 
 
 def scree(found: Any, ax: Any = None, *, n_shown: int | None = None, rank: int | None = None) -> Any:
@@ -17,7 +17,7 @@ def scree(found: Any, ax: Any = None, *, n_shown: int | None = None, rank: int |
     Parameters
     ----------
     found : RankProfile, fitted estimator, AssociationModel or array
-        What `jointdr.rank.rank_profile` found has the permutations; a fitted model has its singular values alone.
+        What `jointdr.diagnostics.rank_profile` found has the permutations; a fitted model has its singular values alone.
     ax : matplotlib Axes, optional
         By default that of a new figure.
     n_shown : int, optional

@@ -1,0 +1,163 @@
+"""The commands together, and what becomes of errors: one sentence and an exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+from jointdr.apps.cli.demo import demo
+from jointdr.apps.cli.evaluate import evaluate
+from jointdr.apps.cli.explain import explain
+from jointdr.apps.cli.explore_page import explore
+from jointdr.apps.cli.fit import fit
+from jointdr.apps.cli.info import info
+from jointdr.apps.cli.options import written_out
+from jointdr.apps.cli.output import say
+from jointdr.apps.cli.predict import predict
+from jointdr.apps.cli.recommend import recommend
+from jointdr.apps.cli.report import report
+from jointdr.apps.cli.reproduce import reproduce
+from jointdr.apps.cli.tune import tune
+from jointdr.runtime.memory import config_context
+
+app = typer.Typer(name="jointdr", add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
+for command in (fit, tune, predict, recommend, explain, explore, evaluate, report, info, demo, reproduce):
+    app.command()(written_out(command))
+
+INTERRUPTED = 130
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from jointdr import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _about(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where an error came from; may stand anywhere on the line.")
+    ] = False,
+    memory_budget: Annotated[
+        str | None,
+        typer.Option(
+            "--memory-budget",
+            metavar="SIZE",
+            help="Memory for work in blocks, such as 2GB; by default 3/4 of what is free. May stand anywhere.",
+        ),
+    ] = None,
+) -> None:
+    """Which unknown pairs of two kinds of things score high, also for things never seen before?
+
+    \b
+    jointdr demo                          a tour on real gene-disease data
+    jointdr fit --pairs links.tsv --rows a.tsv --columns b.tsv -o model.npz
+    jointdr recommend model.npz -k 5      the best new columns for every row
+    jointdr COMMAND --help                options and examples
+    """
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line and return its exit code."""
+    debug = "--debug" in arguments
+    budget, rest = _budget([word for word in arguments if word != "--debug"])
+    arguments = _repeated(rest or ["--help"])
+    with warnings.catch_warnings(), _ended_as_by_ctrl_c() as signals:
+        warnings.showwarning = lambda message, *_, **__: say(f"Warning: {_one_line(message)}")
+        try:
+            with config_context(memory_budget=budget):
+                code = app(list(arguments), prog_name="jointdr", standalone_mode=False)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # The reader, `head` for example, has seen enough; what is left must not fail again when Python ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        except (KeyboardInterrupt, typer.Abort):
+            code = INTERRUPTED
+        except Exception as error:
+            if debug:
+                traceback.print_exc()
+            return _told(error)
+    if code == INTERRUPTED:  # which is also what newer releases of typer return for Ctrl-C
+        say("Terminated." if signals else "Interrupted.")
+        return 128 + signals[0] if signals else INTERRUPTED
+    return code if isinstance(code, int) else 0
+
+
+def _budget(arguments: list[str]) -> tuple[str | None, list[str]]:
+    """The value of ``--memory-budget``, wherever it stands (the last one counts), and the other words."""
+    budget, rest, words = None, [], iter(arguments)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name != "--memory-budget":
+            rest.append(word)
+        elif (given := value if equals else next(words, None)) is None:
+            rest.append(word)  # which lacks its value, as will be said
+        else:
+            budget = given
+    return budget, rest
+
+
+@contextmanager
+def _ended_as_by_ctrl_c() -> Iterator[list[int]]:
+    """Let SIGTERM end a command as Ctrl-C does, so that checkpoints are written; the signals that came."""
+    signals: list[int] = []
+
+    def end(number: int, frame: Any) -> None:
+        signals.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():  # where no handler can be set
+        yield signals
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield signals
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _repeated(arguments: list[str]) -> list[str]:
+    """``--views a=x b=y`` as ``--views a=x --views b=y``, which is how an option takes several values."""
+    words: list[str] = []
+    inside = False
+    for word in arguments:
+        if inside and len(words) > 1 and words[-1] != "--views" and "=" in word and not word.startswith("-"):
+            words.append("--views")
+        inside = word.split("=")[0] == "--views" or (inside and not word.startswith("-"))
+        words.append(word)
+    return words
+
+
+def _told(error: Exception) -> int:
+    """Say in one sentence what went wrong, and return the exit code."""
+    if hasattr(error, "format_message"):  # of the command line itself: an option that is missing or unknown
+        say(f"Error: {_one_line(error.format_message())}")
+        return 2
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        say(f"Error: {where}{error.strerror}.")
+        return 2
+    if isinstance(error, (ValueError, OSError, ImportError)):
+        say(f"Error: {_one_line(error)}")
+        return 2
+    say(f"Error of the program, {type(error).__name__}: {_one_line(error)} (--debug shows where it came from)")
+    return 1
+
+
+def _one_line(message: Any) -> str:
+    return " ".join(str(message).split())

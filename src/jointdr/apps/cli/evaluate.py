@@ -1,0 +1,92 @@
+"""``jointdr evaluate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from jointdr.apps.cli.inputs import dyads_of
+from jointdr.apps.cli.options import AsJson, HeldOut, Source, TestSize, option
+from jointdr.apps.cli.output import put_json, say
+
+if TYPE_CHECKING:
+    from jointdr.evaluation.result import Evaluation
+
+Methods = Annotated[
+    str | None, option("--methods", metavar="NAME,NAME", help="Which methods, side by side; by default all that fit.")
+]
+Folder = Annotated[Path, option("--out", metavar="FOLDER", help="Where the table and the plot go.")]
+Partitions = Annotated[int, option("--partitions", metavar="N", help="Random partitions to report on.")]
+Retrieved = Annotated[str, option("--at", metavar="K,K", help="Recall is of so many retrieved columns.")]
+Significant = Annotated[float, option("--significant", metavar="SCORE", help="Scores above it are reported apart.")]
+Tuned = Annotated[str, option("--tune", metavar="each|once|none", help="Tune in every partition, on one more, or not.")]
+Seed = Annotated[int, option("--seed", metavar="N", help="For everything that is drawn at random.")]
+Jobs = Annotated[int, option("--jobs", metavar="N", help="Processes at a time.")]
+
+
+def evaluate(
+    source: Source,
+    out: Folder,
+    methods: Methods = None,
+    by: HeldOut = "rows",
+    partitions: Partitions = 20,
+    test_size: TestSize = 0.1,
+    at: Retrieved = "10,20,30,40,50,60,70,80,90,100",
+    significant: Significant = 0.01,
+    tune: Tuned = "each",
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    json: AsJson = False,
+) -> None:
+    """Compare methods on random partitions of the data, tuned without what is held out, as in the paper.
+
+    Writes tables (means, standard deviations, settings) and a plot. The first method is what others are compared with.
+
+    \b
+    Examples:
+      jointdr evaluate --data archive.npz --tune once --out results
+      jointdr evaluate --pairs links.tsv --rows a.tsv --columns b.tsv \\
+          --by both --out results
+    """
+    from jointdr.evaluation.evaluate import evaluate as evaluated
+
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"{out} is a file: --out takes a folder.")
+    counts = _counts(at)
+    dyads = dyads_of(source)
+    out.mkdir(exist_ok=True)  # before the long work, so that a place where nothing can be written is told at once
+    say(f"{dyads!r}")
+    options: dict[str, Any] = {
+        "by": by,
+        "n_partitions": partitions,
+        "test_size": test_size,
+        "at": counts,
+        "significant": significant,
+        "tune": None if tune == "none" else tune,
+        "random_state": seed,
+        "jobs": jobs,
+    }
+    found = evaluated(dyads, None if methods is None else [name.strip() for name in methods.split(",")], **options)
+    found.to_csv(out)
+    say(f"{'Table and plot are' if _drawn(found, out / 'evaluation.png') else 'The table is'} in {out}.")
+    if json:
+        put_json(found.table.to_dict("records"))
+    else:
+        print(found)
+
+
+def _drawn(found: Evaluation, path: Path) -> bool:
+    """Draw the plot, or say why there is none: the numbers that took so long must not be lost for it."""
+    try:
+        found.plot(path)
+    except ImportError as error:
+        say(f"Warning: no plot was drawn: {error}")
+        return False
+    return True
+
+
+def _counts(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"--at {text} is not understood; give numbers such as 10,50,100.") from None

@@ -1,0 +1,53 @@
+"""``jointdr explain``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from jointdr.apps.cli.inputs import table_of
+from jointdr.apps.cli.models import opened, require_kernel
+from jointdr.apps.cli.options import AsJson, Model, NewColumns, NewRows, TableOut, option
+from jointdr.apps.cli.output import ENDINGS, put_json, require_writable, say, write_table
+
+RowId = Annotated[str, typer.Argument(metavar="ROW", help="The id of a row.", show_default=False)]
+ColumnId = Annotated[str, typer.Argument(metavar="COLUMN", help="The id of a column.", show_default=False)]
+Count = Annotated[int, option("-k", metavar="K", help="How many known pairs to list.")]
+
+
+def explain(
+    model: Model,
+    row: RowId,
+    column: ColumnId,
+    rows: NewRows = None,
+    columns: NewColumns = None,
+    k: Count = 10,
+    output: TableOut = None,
+    json: AsJson = False,
+) -> None:
+    """Show the known pairs that a prediction comes from, with what each contributes to the score.
+
+    \b
+    Examples:
+      jointdr explain model.npz OMIM:154700 2200
+      jointdr explain model.npz new1 2200 --rows new_diseases.tsv
+    """
+    require_writable(output, ENDINGS)
+    fitted = require_kernel(opened(model), model, "explanations")
+    found = fitted.explain(_entity(row, rows), _entity(column, columns), k=k)
+    if output is not None:
+        write_table(found.pairs, output)
+        say(f"{len(found.pairs)} lines written to {output}.")
+    if json:
+        parts = {name: getattr(found, name) for name in ("row", "column", "score", "rest", "n_pairs")}
+        put_json({**parts, "pairs": found.pairs.to_dict("records")})
+    elif output is None:
+        print(found)
+
+
+def _entity(name: str, path: Path | None) -> Any:
+    """An id, or the features of the new entity with this id."""
+    new = table_of(path)
+    return name if new is None or name not in new.index else new.loc[[name]]

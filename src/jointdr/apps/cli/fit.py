@@ -1,0 +1,74 @@
+"""``jointdr fit``."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from jointdr.apps.cli.files import estimator_of, prepared, source_of
+from jointdr.apps.cli.inputs import dyads_of
+from jointdr.apps.cli.models import model_of
+from jointdr.apps.cli.options import AsJson, Files, ModelOut, Settings, Source
+from jointdr.apps.cli.output import put_facts, require_writable, say, working
+from jointdr.apps.report.facts import facts_of
+
+
+def fit(source: Source, files: Files, settings: Settings, output: ModelOut, json: AsJson = False) -> None:
+    """Fit a model to known pairs, or to rows in files, and write it to a file.
+
+    Tables are .tsv, .csv (also .gz) or .parquet, with names on the first line. Ids are always text: 000001 stays so.
+
+    \b
+    Examples:
+      jointdr fit --pairs links.tsv --rows a.tsv --columns b.tsv -o model.npz
+      jointdr fit --pairs kd.csv --row drug --column target --score kd \\
+          --observed stored --rows drugs.csv --columns targets.csv -o model.npz
+      jointdr fit --pairs links.tsv --rows a.tsv --column-network net.tsv \\
+          --features 100 --method imc --rank 20 -o model.npz
+
+    Two feature vectors and a response in every row, in files of any size, which are read in blocks:
+
+    \b
+      jointdr fit --table rows.parquet --views image='i*' text='t*' \\
+          --response click --rank 5 --checkpoint fold.npz -o model.npz
+      jointdr fit --views a=a.npy b=b.npy --response y.npy --dask local -o model.npz
+    """
+    require_writable(output)
+    if files.views:
+        _fit_files(source, files, settings, output, json)
+        return
+    if files != Files():
+        raise ValueError("--table, --weight, --checkpoint, --dask and --device go with --views: name the views.")
+    with working("reading"):
+        dyads = dyads_of(source)
+    say(f"{dyads!r}")
+    model = model_of(settings, dyads)
+    start = time.perf_counter()
+    with working("fitting"):
+        model.fit(dyads)
+        model.save(output)
+    say(f"Fitted in {time.perf_counter() - start:.1f} s, written to {output}.")
+    put_facts(facts_of(model), json)
+
+
+def _fit_files(source: Source, files: Files, settings: Settings, output: Path, json: bool) -> None:
+    """Fit an estimator of the family to rows that are read in blocks."""
+    if source != replace(Source(), response=source.response):
+        raise ValueError("--views is for rows in files and does not go with --pairs, --rows, --columns or --data.")
+    require_writable(files.checkpoint)
+    rows = source_of(files, source.response)
+    say(f"{rows!r}")
+    model = estimator_of(settings, rows.n_features)
+    try:
+        with prepared(rows, files) as ready:
+            model.fit(ready)
+        model.save(output)
+    except KeyboardInterrupt:
+        if files.checkpoint is not None and files.checkpoint.exists():
+            say(f"What was folded is in {files.checkpoint}: the same command goes on from there.")
+        raise
+    if files.checkpoint is not None:
+        files.checkpoint.unlink(missing_ok=True)
+    say(f"Written to {output}.")
+    put_facts(facts_of(model), json)

@@ -1,0 +1,90 @@
+"""Models from options, and models from files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jointdr.apps.cli.options import Settings
+
+if TYPE_CHECKING:
+    from jointdr.data.dyads import Dyads
+    from jointdr.prediction.recommender import Recommender
+
+METHODS = ("jdr", "pca", "phd", "sols", "imc", "none")
+OF_EMBEDDINGS = ("head", "kernel", "bandwidth", "raw_bandwidth", "mix", "scale", "borrow", "adaptive", "nearest")
+DIRECTIONS, COMPLETION_DIRECTIONS = 80, 10
+"""By default, of embeddings and of imc; fewer where there are fewer features."""
+
+
+def model_of(settings: Settings, dyads: Dyads) -> Recommender:
+    """The model that the options describe, not fitted; an option that it does not have is a ValueError."""
+    from jointdr import IMC, AssociationModel
+
+    if settings.method not in METHODS:
+        raise ValueError(f"--method {settings.method} is not understood; choose from {', '.join(METHODS)}.")
+    given: dict[str, Any] = {name: _parsed(name, getattr(settings, name)) for name in (*OF_EMBEDDINGS, "alpha")}
+    given = {name: value for name, value in given.items() if value is not None}
+    if settings.method == "imc":
+        _refuse([*(set(given) & set(OF_EMBEDDINGS)), *(["ridge"] if settings.ridge else [])], "imc")
+        rank = min(COMPLETION_DIRECTIONS, *dyads.n_features) if settings.rank is None else settings.rank
+        return IMC(rank, **given, random_state=settings.seed)
+    return AssociationModel(_embedding(settings, dyads), **given, random_state=settings.seed)
+
+
+def opened(path: Path) -> Recommender:
+    """The model in a file, whichever of those that score pairs it is."""
+    from jointdr import IMC, AssociationModel
+    from jointdr.estimators import saving as persist
+
+    kinds: dict[str, Any] = {cls.__name__: cls for cls in (AssociationModel, IMC)}
+    kind = persist.header_of(path).get("kind")
+    if kind not in kinds:
+        raise ValueError(f"{path} holds a {kind} model, which does not score pairs; give one that fit or tune wrote.")
+    return kinds[kind].load(path)
+
+
+def require_kernel(model: Recommender, path: Path, what: str) -> Any:
+    """The model, if it has what only an `AssociationModel` has."""
+    if not hasattr(model, "explain"):
+        raise ValueError(f"{path} holds an {type(model).__name__} model, which has no {what}.")
+    return model
+
+
+def _embedding(settings: Settings, dyads: Dyads) -> Any:
+    from jointdr import JDR, PCA, PHD, SOLS
+
+    if settings.method == "none":
+        _refuse([name for name in ("rank", "ridge") if getattr(settings, name) is not None], "none")
+        return None
+    kinds: Mapping[str, Any] = {"jdr": JDR, "pca": PCA, "phd": PHD, "sols": SOLS}
+    most = 1 if settings.method == "sols" else DIRECTIONS  # (of links in general; it has more for subpopulations only)
+    embedding = kinds[settings.method](min(most, *dyads.n_features) if settings.rank is None else settings.rank)
+    if settings.ridge is not None:
+        _refuse([] if "ridge" in embedding.get_params() else ["ridge"], settings.method)
+        embedding.set_params(ridge=_parsed("ridge", settings.ridge))
+    return embedding
+
+
+def _refuse(names: list[str], method: str) -> None:
+    if names:
+        option = f"--{sorted(names)[0].replace('_', '-')}"
+        raise ValueError(f"{option} does not belong to --method {method}: leave it out.")
+
+
+def _parsed(name: str, value: Any) -> Any:
+    """The value of an option that may be a word, a number, or one for rows and one for columns."""
+    if not isinstance(value, str) or name in ("head", "kernel"):
+        return value
+    if value in ("auto", "sqrt"):
+        return value
+    if name == "nearest" and value == "none":
+        return (None, None)  # None by itself is an option that was not given
+    try:
+        numbers = [int(part) if name == "nearest" else float(part) for part in value.split(",")]
+    except ValueError:
+        numbers = []
+    if not 1 <= len(numbers) <= (2 if name in ("bandwidth", "raw_bandwidth", "mix", "nearest") else 1):
+        raise ValueError(f"--{name.replace('_', '-')} {value} is not understood; see --help.")
+    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])

@@ -1,0 +1,95 @@
+"""``jointdr report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from jointdr.apps.cli.inputs import dyads_of
+from jointdr.apps.cli.options import Model, Source, option
+from jointdr.apps.cli.output import require_writable, say, working
+
+Page = Annotated[Path, option("-o", "--output", metavar="FILE", help="Where the report goes, an .html file.")]
+RowsTable = Annotated[Path | None, option("--rows-table", metavar="FILE", help="A table about the rows, ids first.")]
+ColumnsTable = Annotated[
+    Path | None, option("--columns-table", metavar="FILE", help="A table about the columns, ids first.")
+]
+Colour = Annotated[str | None, option("--color", metavar="NAME", help="Which column of these colours the map.")]
+Label = Annotated[str | None, option("--label", metavar="NAME", help="Which column of these has names to be read.")]
+Evaluated = Annotated[
+    Path | None, option("--evaluation", metavar="FOLDER", help="What evaluate wrote, for the recall curves.")
+]
+Count = Annotated[int, option("-k", metavar="K", help="How many columns are recommended for each row.")]
+Title = Annotated[str | None, option("--title", metavar="TEXT", help="The heading.")]
+
+
+def report(
+    model: Model,
+    output: Page,
+    source: Source,
+    rows_table: RowsTable = None,
+    columns_table: ColumnsTable = None,
+    color: Colour = None,
+    label: Label = None,
+    evaluation: Evaluated = None,
+    k: Count = 5,
+    title: Title = None,
+) -> None:
+    """Write a report on a model: one HTML file that works offline, with a map, recommendations and warnings.
+
+    With the data that the model was fitted to, given as it was to fit, the singular values are compared with chance.
+
+    \b
+    Examples:
+      jointdr report model.npz -o report.html
+      jointdr report model.npz -o report.html --rows-table diseases.tsv \\
+          --color system --label name
+      jointdr report model.npz -o report.html --pairs links.tsv \\
+          --rows a.tsv --columns b.tsv --evaluation results
+    """
+    from jointdr.apps.report import write_report
+
+    require_writable(output, (".html", ".htm"))
+    with working("reading"):
+        fitted = _fitted(model)
+        data = None if source == Source() else dyads_of(source)
+        about: dict[str, Any] = {"rows": _about(rows_table), "columns": _about(columns_table)}
+    with working("writing the report"):
+        write_report(fitted, output, data, **about, color=color, label=label, evaluation=evaluation, k=k, title=title)
+    say(f"The report is in {output}, {output.stat().st_size / 1e6:.1f} MB: open it in a browser.")
+
+
+def _fitted(path: Path) -> Any:
+    """The model in a file, of any kind."""
+    from jointdr import IMC, AssociationModel
+    from jointdr.estimators import saving as persist
+    from jointdr.prediction.association import FAMILY
+
+    kinds: dict[str, Any] = {**FAMILY, "AssociationModel": AssociationModel, "IMC": IMC}
+    kind = persist.header_of(path).get("kind")
+    if kind not in kinds:
+        raise ValueError(f"{path} holds a {kind} model, for which there is no report.")
+    return kinds[kind].load(path)
+
+
+def _about(path: Path | None) -> Any:
+    """A table of anything about entities, text or numbers, with their ids as index; or None."""
+    if path is None:
+        return None
+    import pandas as pd
+
+    from jointdr.datasets.lines import opened
+    from jointdr.datasets.readers import parquet_frame
+
+    name = path.name.lower()
+    if name.endswith((".parquet", ".pq")):
+        table = parquet_frame(path)
+        if not len(table.columns):
+            raise ValueError(f"{path} has no columns.")
+        return table if table.index.name is not None else table.set_index(table.columns[0])
+    separator = "," if name.removesuffix(".gz").endswith(".csv") else "\t"
+    with opened(path) as file:
+        try:
+            return pd.read_csv(file, sep=separator, index_col=0, converters={0: str})
+        except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+            raise ValueError(f"{path} is not a table with ids in its first column: {error}") from None

@@ -1,0 +1,110 @@
+"""``jointdr tune``."""
+
+from __future__ import annotations
+
+import json as json_format
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from jointdr.apps.cli.inputs import dyads_of
+from jointdr.apps.cli.models import model_of
+from jointdr.apps.cli.options import AsJson, HeldOut, ModelOut, Settings, Source, TestSize, option
+from jointdr.apps.cli.output import ENDINGS, put_facts, put_json, require_writable, say, write_table
+from jointdr.apps.report.facts import facts_of, in_words
+
+if TYPE_CHECKING:
+    from jointdr.data.dyads import Dyads
+    from jointdr.prediction.recommender import Recommender
+    from jointdr.prediction.search.tuning import Tuning
+
+Results = Annotated[
+    Path | None, option("--results", metavar="FILE", help="Where the table of all settings goes, as .tsv, .csv, ....")
+]
+Tried = Annotated[
+    list[str] | None, option("--try", metavar="NAME=V,V", help="Values of a parameter to try, instead of the recipe.")
+]
+Splits = Annotated[int, option("--splits", metavar="N", help="How often something is held out.")]
+
+
+def tune(
+    source: Source,
+    settings: Settings,
+    output: ModelOut,
+    results: Results = None,
+    tried: Tried = None,
+    by: HeldOut = "rows",
+    splits: Splits = 2,
+    test_size: TestSize = 0.1,
+    json: AsJson = False,
+) -> None:
+    """Choose settings on held-out data, fit the best to all of it, and write the model and the results.
+
+    What is held out should be new in the way that what you want to predict is: rows, columns, both, or pairs. Options
+    for the model are where the search starts; --try may be given several times, for all combinations.
+
+    \b
+    Examples:
+      jointdr tune --pairs links.tsv --rows a.tsv --columns b.tsv \\
+          -o model.npz --results tried.tsv
+      jointdr tune --pairs links.tsv --rows a.tsv --columns b.tsv \\
+          --try n_components=20,40,80 --try row_bandwidth=0.3,0.5 -o model.npz
+      jointdr tune --data archive.npz --method imc --by pairs -o model.npz
+    """
+    require_writable(output)
+    require_writable(results, ENDINGS)
+    grid = _grid(tried)
+    dyads = dyads_of(source)
+    say(f"{dyads!r}")
+    model = model_of(settings, dyads)
+    found = _found(model, dyads, grid, by=by, n_splits=splits, test_size=test_size)
+    model.save(output)
+    if results is not None:
+        write_table(found.table.map(_flat), results)
+        say(f"{len(found.table)} settings written to {results}.")
+    if json:
+        best = {"criterion": found.criterion, "score": found.best_score, "settings": len(found.table)}
+        put_json({"best": {**best, "parameters": found.best_params}, **facts_of(model)})
+        return
+    judged = f"{found.criterion} {in_words(found.best_score)}, of {len(found.table)} settings"
+    put_facts({"best": judged, **found.best_params}, False)
+    say(f"The model with these settings, fitted to all of the data, was written to {output}.")
+
+
+def _found(model: Recommender, dyads: Dyads, grid: Any, **held_out: Any) -> Tuning:
+    """Tune and fit the model."""
+    from jointdr.prediction.association import AssociationModel
+    from jointdr.prediction.search.tuning import tuned
+
+    if isinstance(model, AssociationModel):
+        return model.tune(dyads, grid=grid, **held_out)
+    if grid is None:
+        most = min(dyads.n_features)
+        grid = {"n_components": sorted({min(r, most) for r in (10, 30, 100)}), "alpha": [0.01, 0.1, 1.0, 10.0]}
+    found = tuned(model, dyads, grid, random_state=model.get_params()["random_state"], **held_out)
+    model.set_params(**found.best_params).fit(dyads)
+    return found
+
+
+def _grid(tried: list[str] | None) -> dict[str, list[Any]] | None:
+    """The settings to try; None for the recipe of the model."""
+    if not tried:
+        return None
+    grid: dict[str, list[Any]] = {}
+    for text in tried:
+        name, is_there, values = text.partition("=")
+        if not is_there or not name.strip() or not values.strip():
+            raise ValueError(f"--try {text} is not understood; write --try NAME=VALUE,VALUE, such as alpha=0.1,1.")
+        grid[name.strip()] = [_value(part.strip()) for part in values.split(",")]
+    return grid
+
+
+def _value(text: str) -> Any:
+    """A number, true, false or null as JSON has them, and otherwise a word."""
+    try:
+        return json_format.loads(text)
+    except ValueError:
+        return text
+
+
+def _flat(value: Any) -> Any:
+    return in_words(value) if isinstance(value, (tuple, list)) else value

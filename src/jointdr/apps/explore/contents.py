@@ -1,0 +1,160 @@
+"""What pages list: entries of a ranking, nearest entities, the reasons for a score, facts. No HTML here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jointdr.apps.explore.session import Ranking, Session, Side, Subject
+from jointdr.prediction.explanation import Explanation
+from jointdr.runtime.arrays import Array
+
+SUGGESTED = 8
+"""Rows and columns that the first page names."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a ranking.
+
+    Attributes
+    ----------
+    rank : int
+        From 1.
+    subject : Subject
+        The entity of the other kind.
+    score : str
+    bar : float
+        Its length, from 0 to 100, in proportion to the score; 100 is the best score of the ranking.
+    known : bool
+        Whether the pair was known in the fit.
+    neighbors : str
+        The effective number of known pairs behind the score; empty where there is none.
+    """
+
+    rank: int
+    subject: Subject
+    score: str
+    bar: float
+    known: bool
+    neighbors: str
+
+
+@dataclass(frozen=True)
+class Near:
+    """An entity of the same kind, and its distance."""
+
+    subject: Subject
+    distance: str
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A known pair behind a score: the pair, its own score and weight, and the share of the prediction in per cent."""
+
+    row: Subject
+    column: Subject
+    score: str
+    weight: str
+    share: str
+    bar: float
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """An explanation: the predicted score, the pairs that counted most, and how many others there are."""
+
+    score: str
+    pairs: tuple[Reason, ...]
+    others: int
+    rest: str
+
+
+def entries_of(
+    session: Session, subject: Subject, ranking: Ranking, shown: Array, start: int, count: int
+) -> list[Entry]:
+    """Some lines of a ranking.
+
+    Parameters
+    ----------
+    shown : array of int
+        The places of what the ranking lists, best first.
+    start, count : int
+        Which lines.
+    """
+    places = shown[start : start + count]
+    best = float(np.max(np.abs(ranking.scores), initial=0.0)) or 1.0
+    neighbors = session.neighbors(subject, places)
+    side: Side = "column" if subject.side == "row" else "row"
+    return [
+        Entry(
+            start + i + 1,
+            Subject(side, int(place)),
+            number(ranking.scores[place]),
+            round(100 * max(0.0, float(ranking.scores[place]) / best), 1),
+            bool(ranking.known[place]),
+            "" if neighbors is None else about(neighbors[i]),
+        )
+        for i, place in enumerate(places)
+    ]
+
+
+def nearest_of(session: Session, subject: Subject, count: int) -> list[Near]:
+    """The nearest entities of the same kind."""
+    return [Near(Subject(subject.side, place), number(d, 2)) for place, d in session.nearest(subject, count)]
+
+
+def explanation_of(session: Session, found: Explanation) -> Reasons:
+    """An explanation, as a page shows it."""
+    columns = (found.pairs[name] for name in ("row", "column", "score", "weight", "contribution"))
+    pairs = []
+    for row, column, score, weight, contribution in zip(*columns, strict=True):
+        share = 100 * contribution / found.score if found.score else 0.0
+        subjects = (
+            Subject("row", session.rows.place_of(str(row))),
+            Subject("column", session.columns.place_of(str(column))),
+        )
+        pairs.append(
+            Reason(*subjects, number(score), number(weight, 2), f"{share:.2g} %", round(min(max(share, 0.0), 100.0), 1))
+        )
+    rest = f"{100 * found.rest / found.score:.2g} %" if found.score else number(found.rest)
+    return Reasons(number(found.score), tuple(pairs), found.n_pairs - len(pairs), rest)
+
+
+def facts_of(session: Session) -> dict[str, str]:
+    """What was fitted, in words."""
+    model, n = session.model, session.model.n_features_per_view_
+    embedding = model.embedding_
+    method = "features as they are"
+    if embedding is not None:
+        method = f"{type(embedding).__name__} with {min(len(s) for s in embedding._solved().spectra)} directions"
+    sides = zip(("rows", "columns"), (session.rows, session.columns), n, strict=True)
+    return {
+        **{
+            name if side.kinds == name else f"{side.kinds} ({name})": f"{len(side)}, with {count} features"
+            for name, side, count in sides
+        },
+        "known pairs": str(session.known.nnz),
+        "embedding": method,
+        "head": f"{model.head.replace('_', ' ')}{'' if model.head == 'bilinear' else f', {model.kernel}'}",
+        "bandwidths": " and ".join(number(h) for h in model.bandwidth_),
+    }
+
+
+def suggestions_of(session: Session) -> list[Subject]:
+    """Rows and columns of which much is known, as places to start."""
+    counts = np.diff(session.known.indptr), np.diff(session.known_columns.indptr)
+    best = [np.argsort(-count, kind="stable")[:SUGGESTED] for count in counts]
+    return [Subject("row", int(i)) for i in best[0]] + [Subject("column", int(j)) for j in best[1]]
+
+
+def about(count: float) -> str:
+    """A number to two digits, without an exponent."""
+    value = float(f"{float(count):.2g}")
+    return f"{value:.0f}" if value >= 10 else f"{value:g}"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number as a person writes it."""
+    return f"{float(value):.{digits}g}" if abs(value) < 1e4 else f"{float(value):.0f}"

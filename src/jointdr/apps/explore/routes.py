@@ -1,0 +1,246 @@
+"""What each address answers. Ids that visitors send are looked up in dictionaries, and go nowhere else."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NoReturn
+from urllib.parse import urlencode
+
+from jinja2 import Environment
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from jointdr.apps.explore.contents import Entry, entries_of, explanation_of, facts_of, nearest_of, suggestions_of
+from jointdr.apps.explore.downloads import cell, disposition, tsv
+from jointdr.apps.explore.drawing import Drawing, drawing_of
+from jointdr.apps.explore.guard import LONGEST_BODY
+from jointdr.apps.explore.session import Ranking, Session, Side, Subject
+from jointdr.apps.explore.uploads import MOST_ROWS, BadUpload, Table, decoded, read_features
+
+PER_PAGE, NEAREST, FOUND = 20, 8, 12
+"""Entries of a page of a ranking, nearest entities, and what a search lists of each kind."""
+
+SHOWN_ID = 60
+"""Characters of an unknown id that a message repeats."""
+
+
+class Pages:
+    """The answers of the page.
+
+    Parameters
+    ----------
+    session : Session
+    templates : jinja2.Environment
+        With autoescape.
+    """
+
+    def __init__(self, session: Session, templates: Environment) -> None:
+        self.session, self.templates = session, templates
+        templates.globals.update(session=session, most_rows=MOST_ROWS, most_bytes=LONGEST_BODY)
+        templates.filters["address"] = address
+        self._facts, self._suggestions = facts_of(session), suggestions_of(session)
+        self._background = [
+            templates.get_template("background.svg").render(layers=layers)
+            for layers in ([(0, session.dots[0])], [(1, session.dots[1])])
+        ]
+
+    # ---------------------------------------------------------------- finding
+
+    def home(self, request: Request) -> Response:
+        """The search, what was fitted, and where to start."""
+        return self._page("home.html", facts=self._facts, suggestions=self._suggestions)
+
+    def search(self, request: Request) -> Response:
+        """Rows and columns by id or name."""
+        text = request.query_params.get("q", "")
+        found = [
+            (side, catalog, *catalog.search(text, FOUND))
+            for side, catalog in (("row", self.session.rows), ("column", self.session.columns))
+        ]
+        return self._page("search.html", query=text, found=found)
+
+    # ---------------------------------------------------------------- one entity
+
+    def row(self, request: Request) -> Response:
+        """A row: its ranked columns, the nearest rows, the map."""
+        return self._about(request, self._row(request))
+
+    def column(self, request: Request) -> Response:
+        """A column: its ranked rows, the nearest columns, the map."""
+        return self._about(request, self._known(request, "column", "id"))
+
+    def why(self, request: Request) -> Response:
+        """The known pairs behind the score of a row and a column."""
+        subject = self._row(request, "row")
+        column = self._known(request, "column", "column").place
+        found = explanation_of(self.session, self.session.why(subject, column))
+        title = f"{self.session.name(subject)} – {self.session.columns.name(column)}"
+        return self._page("why.html", subject=subject, column=column, explanation=found, name=title)
+
+    def row_table(self, request: Request) -> Response:
+        """The ranking of a row as TSV."""
+        return self._table(self._row(request), _flag(request, "known"))
+
+    def column_table(self, request: Request) -> Response:
+        """The ranking of a column as TSV."""
+        return self._table(self._known(request, "column", "id"), _flag(request, "known"))
+
+    def background(self, request: Request) -> Response:
+        """All entities of one kind as dots, under the map."""
+        at = 1 if request.query_params.get("side") == "column" else 0
+        headers = {"Cache-Control": "private, max-age=3600"}  # its address has a key that is new at every start
+        return Response(self._background[at], media_type="image/svg+xml", headers=headers)
+
+    # ---------------------------------------------------------------- new rows
+
+    def form(self, request: Request) -> Response:
+        """The form for the features of new rows."""
+        return self._form()
+
+    async def upload(self, request: Request) -> Response:
+        """Features of new rows: read, kept for a while, and shown at an address of their own."""
+        try:
+            text = await _sent(request)
+        except BadUpload as error:
+            return self._form(problem=str(error), status=422)
+        return await run_in_threadpool(self._received, text)
+
+    def _received(self, text: str) -> Response:
+        model = self.session.model
+        names = model._feature_names[0]
+        try:
+            table = read_features(
+                text, model.n_features_per_view_[0], None if names is None else tuple(map(str, names))
+            )
+        except BadUpload as error:
+            return self._form(problem=str(error), text=text, status=422)
+        key = self.session.keep(table)
+        return RedirectResponse(f"/row?{urlencode({'upload': key, 'at': 0})}", status_code=303)
+
+    def _form(self, problem: str = "", text: str = "", status: int = 200) -> Response:
+        names = self.session.model._feature_names[0]
+        examples = [] if names is None else [str(name) for name in names[:3]]
+        return self._page("new.html", problem=problem, text=text[:100_000], examples=examples, status=status)
+
+    # ---------------------------------------------------------------- inner workings
+
+    def problem(self, request: Request, message: str, status: int) -> Response:
+        """A page that says what is wrong."""
+        return self._page("problem.html", message=message, status=status)
+
+    def _page(self, template: str, status: int = 200, **values: Any) -> Response:
+        return HTMLResponse(self.templates.get_template(template).render(**values), status_code=status)
+
+    def _about(self, request: Request, subject: Subject) -> Response:
+        session, with_known, zoom = self.session, _flag(request, "known"), _flag(request, "zoom")
+        ranking = session.ranking(subject)
+        shown = ranking.shown(with_known)
+        pages = max(1, -(-len(shown) // PER_PAGE))
+        page = min(max(_integer(request, "page", 1), 1), pages)
+        entries = self._entries(subject, ranking, shown, page)
+        nearest = nearest_of(session, subject, NEAREST)
+        drawings: list[Drawing] = drawing_of(session, subject, entries, nearest, zoom)
+        upload: Table | None = session.uploaded(subject.upload) if subject.upload else None
+        return self._page(
+            "about.html",
+            subject=subject,
+            entries=entries,
+            nearest=nearest,
+            drawings=drawings,
+            upload=upload,
+            page=page,
+            pages=pages,
+            count=len(shown),
+            n_known=int(ranking.known.sum()),
+            with_known=with_known,
+            all_known=ranking.all_known,
+            zoom=zoom,
+        )
+
+    def _entries(self, subject: Subject, ranking: Ranking, shown: Any, page: int) -> list[Entry]:
+        return entries_of(self.session, subject, ranking, shown, (page - 1) * PER_PAGE, PER_PAGE)
+
+    def _table(self, subject: Subject, with_known: bool) -> Response:
+        session, others = self.session, self.session.others(subject.side)
+        ranking = session.ranking(subject)
+        words, scores, known = self._cells(subject.side), ranking.scores.tolist(), ranking.known.tolist()
+        lines = (
+            (cell(rank), *words[place], cell(scores[place]), cell(known[place]))
+            for rank, place in enumerate(ranking.shown(with_known).tolist(), 1)
+        )
+        text = tsv(("rank", others.kind, "name", "score", "known"), lines)
+        headers = {"Content-Disposition": disposition(f"ranking_{session.id(subject)}")}
+        return Response(text, media_type="text/tab-separated-values; charset=utf-8", headers=headers)
+
+    @cache  # noqa: B019  (a page lives as long as the program)
+    def _cells(self, side: Side) -> list[tuple[str, str]]:
+        """Ids and names of the other kind, as downloads have them."""
+        others = self.session.others(side)
+        return [(cell(id), cell(others.name(place))) for place, id in enumerate(others.ids)]
+
+    def _row(self, request: Request, parameter: str = "id") -> Subject:
+        """The row that a request is about: one that was fitted, or one of an upload."""
+        key = request.query_params.get("upload")
+        if key is None:
+            return self._known(request, "row", parameter)
+        table, at = self.session.uploaded(key), _integer(request, "at", 0)
+        if table is None or not 0 <= at < len(table.ids):
+            raise HTTPException(404, "This upload has been forgotten, or never was: send it again.")
+        return Subject("row", at, key)
+
+    def _known(self, request: Request, side: Side, parameter: str) -> Subject:
+        id = request.query_params.get(parameter)
+        if id is None:
+            raise HTTPException(400, f"The address has no {parameter}: search for what you are looking for.")
+        found = self.session.subject(side, id)
+        if found is None:
+            _missing(self.session.catalog(side).kind, id)
+        return found
+
+
+def address(subject: Subject, session: Session, path: str = "", **more: Any) -> str:
+    """The address of an entity, or of something about it, with everything in it quoted."""
+    if subject.upload:
+        values: dict[str, Any] = {"upload": subject.upload, "at": subject.place}
+    else:
+        values = {"row" if path == "/why" else "id": session.id(subject)}
+    values |= {name: int(value) if isinstance(value, bool) else value for name, value in more.items() if value}
+    return f"{path or '/' + subject.side}?{urlencode(values)}"
+
+
+def _missing(kind: str, id: str) -> NoReturn:
+    shown = "".join(c for c in id[:SHOWN_ID] if c.isprintable()) + ("…" if len(id) > SHOWN_ID else "")
+    raise HTTPException(404, f"No {kind} with the id “{shown}” was fitted.")
+
+
+def _flag(request: Request, name: str) -> bool:
+    return request.query_params.get(name) == "1"
+
+
+def _integer(request: Request, name: str, otherwise: int) -> int:
+    """A whole number of an address; anything else is as if it were not there."""
+    value = request.query_params.get(name, "")
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else otherwise
+
+
+async def _sent(request: Request) -> str:
+    """The text of the form: of the file, if one was chosen, or what was pasted. Nothing is written to disk."""
+    if not request.headers.get("content-type", "").startswith("multipart/form-data"):
+        raise BadUpload("The form must be sent as multipart/form-data.")
+    parser = MultiPartParser(request.headers, request.stream(), max_files=1, max_fields=4, max_part_size=LONGEST_BODY)
+    parser.spool_max_size = LONGEST_BODY + 1  # longer files would go to disk, but longer bodies are refused before
+    try:
+        form = await parser.parse()
+    except (MultiPartException, ValueError, KeyError):
+        raise BadUpload("The form that was sent cannot be read.") from None
+    try:
+        file, pasted = form.get("file"), form.get("text")
+        data = b"" if file is None or isinstance(file, str) else await file.read()
+    finally:
+        await form.close()
+    if data.strip():
+        return decoded(data)
+    return pasted if isinstance(pasted, str) else ""

@@ -1,0 +1,282 @@
+"""What the page knows: a fitted model, names of its entities, uploads of visitors, and what was computed before."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from jointdr.apps.explore.catalog import Catalog
+from jointdr.apps.explore.placement import dots, planes_of
+from jointdr.apps.explore.scores import scores_of
+from jointdr.apps.explore.uploads import Table
+from jointdr.data.views import default_name
+from jointdr.prediction.association import AssociationModel
+from jointdr.prediction.explanation import Explanation
+from jointdr.prediction.heads.regression import GridRegression
+from jointdr.prediction.ranking import rounded
+from jointdr.runtime.arrays import Array, is_sparse
+
+RANKINGS, EXPLANATIONS, UPLOADS = 64, 256, 10
+"""How many are kept; the oldest is forgotten first."""
+
+REASONS = 8
+"""Known pairs that an explanation lists."""
+
+AT_ONCE = 2
+"""Answers that are computed at the same time, which bounds the memory that visitors can ask for."""
+
+Side = Literal["row", "column"]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The entity that a page is about.
+
+    Attributes
+    ----------
+    side : "row" or "column"
+    place : int
+        Its number among those that were fitted, or in the upload.
+    upload : str
+        The key of the upload it is in; empty for one that was fitted.
+    """
+
+    side: Side
+    place: int
+    upload: str = ""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """All entities of the other kind, best first.
+
+    Attributes
+    ----------
+    scores : (m,) array
+        Of all of them, in the order in which they were fitted.
+    order : (m,) array of int
+        Their places, best first; of equal scores the earlier first.
+    known : (m,) array of bool
+        Whether the pair was known in the fit.
+    """
+
+    scores: Array
+    order: Array
+    known: Array
+
+    def shown(self, with_known: bool) -> Array:
+        """The order, with or without the pairs that are known; with them where there are no others."""
+        return self.order if with_known or self.all_known else self.order[~self.known[self.order]]
+
+    @property
+    def all_known(self) -> bool:
+        """Whether every pair is known, so that leaving these out would leave nothing."""
+        return bool(self.known.all())
+
+
+class Forgotten(LookupError):
+    """An upload is not kept any more."""
+
+
+class Kept:
+    """Results by key, at most so many; the one that was not asked for longest goes first. Safe between threads."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._results: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def get(self, key: Hashable) -> Any:
+        """The result, or None."""
+        with self._lock:
+            if key in self._results:
+                self._results.move_to_end(key)
+            return self._results.get(key)
+
+    def put(self, key: Hashable, result: Any) -> None:
+        """Keep a result."""
+        with self._lock:
+            self._results[key] = result
+            self._results.move_to_end(key)
+            while len(self._results) > self.most:
+                self._results.popitem(last=False)
+
+
+class Session:
+    """A model as the page uses it.
+
+    Parameters
+    ----------
+    model : AssociationModel
+        Fitted.
+    names : pair of mappings from ids to names, optional
+        Of rows and of columns.
+    title : str
+        What the page is headed with.
+
+    Notes
+    -----
+    Weights between the entities of each kind are computed here, once: O(m² r) for m entities with r coordinates.
+    """
+
+    def __init__(
+        self,
+        model: AssociationModel,
+        names: tuple[Mapping[str, str] | None, Mapping[str, str] | None] = (None, None),
+        title: str = "jointdr",
+    ) -> None:
+        self.model, self.title = model, title
+        kinds = tuple(
+            word if name == default_name(k) else name
+            for k, (name, word) in enumerate(zip(model.view_names_, ("row", "column"), strict=True))
+        )
+        ids = (model.row_ids_.tolist(), model.column_ids_.tolist())
+        self.rows, self.columns = (Catalog(kinds[k], ids[k], names[k]) for k in (0, 1))
+        self.known = model._known
+        self.known_columns = self.known.T.tocsr()
+        self.key = secrets.token_hex(4)
+        self._scores = scores_of(model._head)
+        self._planes = planes_of(model)
+        self.is_one_map = self._planes[0] is self._planes[1]
+        points = [side.points[0] for side in model._sides]
+        self.places = tuple(plane(T) for plane, T in zip(self._planes, points, strict=True))
+        self.dots = tuple(dots(at) for at in self.places)
+        self._rankings, self._explanations, self._uploads = Kept(RANKINGS), Kept(EXPLANATIONS), Kept(UPLOADS)
+        self._working = threading.BoundedSemaphore(AT_ONCE)
+
+    def warm(self) -> None:
+        """Give one answer of each kind, so that the first visitor does not wait for what is read and set up once."""
+        self.ranking(Subject("row", 0))
+        self.ranking(Subject("column", 0))
+        if isinstance(self.model._head, GridRegression):  # of the others an explanation may take long
+            self.why(Subject("row", 0), 0)
+
+    # ---------------------------------------------------------------- entities
+
+    def catalog(self, side: Side) -> Catalog:
+        """The entities of one kind."""
+        return self.rows if side == "row" else self.columns
+
+    def others(self, side: Side) -> Catalog:
+        """The entities of the other kind."""
+        return self.columns if side == "row" else self.rows
+
+    def subject(self, side: Side, id: str) -> Subject | None:
+        """The fitted entity with this id."""
+        place = self.catalog(side).place(id)
+        return None if place is None else Subject(side, place)
+
+    def keep(self, table: Table) -> str:
+        """Keep an upload for a while, and return its key, which cannot be guessed."""
+        key = secrets.token_urlsafe(12)
+        self._uploads.put(key, (table, self.model._sides[0].describe(self._as_fitted(table.X))))
+        return key
+
+    def uploaded(self, key: str) -> Table | None:
+        """The upload with this key, unless it was forgotten."""
+        found = self._uploads.get(key)
+        return None if found is None else found[0]
+
+    def id(self, subject: Subject) -> str:
+        """The id of an entity."""
+        if subject.upload:
+            return self._upload(subject)[0].ids[subject.place]
+        return self.catalog(subject.side).ids[subject.place]
+
+    def name(self, subject: Subject) -> str:
+        """Its name, or its id where it has no name."""
+        return self.id(subject) if subject.upload else self.catalog(subject.side).name(subject.place)
+
+    # ---------------------------------------------------------------- answers
+
+    def ranking(self, subject: Subject) -> Ranking:
+        """All entities of the other kind, best first."""
+        return self._remembered(self._rankings, subject, lambda: self._ranked(subject))
+
+    def neighbors(self, subject: Subject, others: Array) -> Array | None:
+        """The effective number of known pairs behind the scores with some of the others, where there is one."""
+        if subject.side == "column":
+            return None
+        with self._working:
+            return self._scores.neighbors(self._described(subject), subject.place, others)
+
+    def nearest(self, subject: Subject, k: int) -> list[tuple[int, float]]:
+        """The k nearest entities of the same kind and their distances, by the coordinates that the model compares.
+
+        For a mixture of coordinates and features as they are, squared distances are mixed in the same way. O(m r).
+        """
+        D = self._squared_distances(subject)
+        if not subject.upload:
+            D[subject.place] = np.inf
+        order = np.argsort(D, kind="stable")[:k]
+        return [(int(place), float(np.sqrt(D[place]))) for place in order if np.isfinite(D[place])]
+
+    def why(self, subject: Subject, column: int) -> Explanation:
+        """The known pairs that carried the score of a row and a column."""
+        row = self._as_fitted(self._upload(subject)[0].X[[subject.place]]) if subject.upload else self.id(subject)
+        key, id = (subject, column), self.columns.ids[column]
+        return self._remembered(self._explanations, key, lambda: self.model.explain(row, id, k=REASONS))
+
+    def at(self, subject: Subject) -> Array:
+        """Where an entity lies on the map, (2,)."""
+        side = 0 if subject.side == "row" else 1
+        if subject.upload:
+            return self._planes[side](self._upload(subject)[1][0][[subject.place]])[0]
+        return self.places[side][subject.place]
+
+    # ---------------------------------------------------------------- inner workings
+
+    def _ranked(self, subject: Subject) -> Ranking:
+        if subject.side == "row":
+            scores = self._scores.of_row(self._described(subject), subject.place)
+        else:
+            scores = self._scores.of_column(subject.place)
+        order = np.argsort(-rounded(scores[None])[0], kind="stable")
+        known = np.zeros(len(scores), dtype=bool)
+        if not subject.upload:
+            pattern = self.known if subject.side == "row" else self.known_columns
+            known[pattern.indices[pattern.indptr[subject.place] : pattern.indptr[subject.place + 1]]] = True
+        return Ranking(scores, order, known)
+
+    def _remembered(self, kept: Kept, key: Hashable, make: Callable[[], Any]) -> Any:
+        found = kept.get(key)
+        if found is None:
+            with self._working:
+                found = make()
+            kept.put(key, found)
+        return found
+
+    def _squared_distances(self, subject: Subject) -> Array:
+        number = 0 if subject.side == "row" else 1
+        side, Z = self.model._sides[number], self._described(subject)
+        share = self.model._mixes()[number] if len(side.points) == 2 else 0.0
+        total = np.zeros(side.count)
+        for t, part in enumerate((1.0 - share, share)[: len(side.points)]):
+            points = side.points[t] if Z is None else Z[t]
+            if part > 0:
+                total += part * side.kernel(t).distances(points[[subject.place]])[0]
+        return total
+
+    def _described(self, subject: Subject) -> Any:
+        return self._upload(subject)[1] if subject.upload else None
+
+    def _upload(self, subject: Subject) -> tuple[Table, tuple[Array, ...]]:
+        found: tuple[Table, tuple[Array, ...]] | None = self._uploads.get(subject.upload)
+        if found is None:
+            raise Forgotten("This upload has been forgotten: send it again.")
+        return found
+
+    def _as_fitted(self, X: Array) -> Array:
+        """Features as a sparse table where the model holds sparse ones."""
+        from scipy import sparse
+
+        return sparse.csr_matrix(X) if is_sparse(self.model._sides[0].points[-1]) else X

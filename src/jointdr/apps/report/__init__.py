@@ -1,0 +1,69 @@
+"""The report on a fitted model: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jointdr.runtime.files import write_text
+
+if TYPE_CHECKING:
+    from jointdr.data.dyads import Dyads
+
+
+def write_report(
+    model: Any,
+    path: str | os.PathLike[str],
+    data: Dyads | None = None,
+    *,
+    rows: Any = None,
+    columns: Any = None,
+    color: str | None = None,
+    label: str | None = None,
+    evaluation: Any = None,
+    k: int = 5,
+    title: str | None = None,
+) -> Path:
+    """Write the report on a fitted model; what it lacks is said in a sentence.
+
+    Parameters
+    ----------
+    model : AssociationModel, IMC, or an estimator of the family
+    path : path
+        Of the file; it should end in .html.
+    data : Dyads, optional
+        What the model was fitted to: for the permutations behind the singular values.
+    rows, columns : DataFrames, optional
+        Tables about the entities, with their ids as index.
+    color, label : str, optional
+        The columns of these tables that the map is coloured by, and that have names to be read instead of ids.
+    evaluation : Evaluation or path, optional
+        As in `jointdr.plot.recall_curves`.
+    k : int
+        How many columns are recommended for each row.
+    title : str, optional
+
+    Returns
+    -------
+    Path
+
+    Notes
+    -----
+    The map has at most 5000 points, drawn at random if there are more, and the table at most 30 000 pairs; the report
+    says so where something is left out. It stays below 5 MB unless ids or names are very long.
+    """
+    from jointdr.apps.report.contents import Contents  # when a report is written, and not with the facts of a model
+    from jointdr.apps.report.page import rendered, template_of_reports
+    from jointdr.apps.report.tables import About
+
+    template = template_of_reports()  # before long work that would be lost without it
+    about = About.of(model, rows, columns, color, label)
+    contents = Contents.of(model, data, about, evaluation, k)
+    page = rendered(template, contents, title or _title(model))
+    write_text(path, page)
+    return Path(path)
+
+
+def _title(model: Any) -> str:
+    return f"{type(model).__name__}: {' and '.join(str(name) for name in model.view_names_)}"

@@ -1,0 +1,87 @@
+"""Contents as one HTML file: everything inline, nothing loaded, and nothing that came from data can run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jointdr.apps.report.contents import Contents
+from jointdr.apps.report.facts import in_words
+
+HERE = Path(__file__).parent
+STYLE = HERE.parent / "pages" / "style.css"
+
+
+def template_of_reports() -> Any:
+    """The template, which escapes all text; an ImportError that says how to get jinja2 where it is not installed."""
+    try:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    except ImportError:
+        raise ImportError('A report takes jinja2: pip install "jointdr[report]".') from None
+    environment = Environment(
+        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.tests["said"] = lambda value: isinstance(value, str)
+    return environment.get_template("report.html")
+
+
+def rendered(template: Any, contents: Contents, title: str) -> str:
+    """The page.
+
+    Parameters
+    ----------
+    template : that of `template_of_reports`
+    contents : Contents
+    title : str
+
+    Notes
+    -----
+    The numbers and ids that the script draws are in a block of JSON, which browsers do not run. A content security
+    policy allows the one style sheet and the one script of the page, by their hashes, and no request at all: even text
+    that slipped through unescaped could not run.
+    """
+    from jointdr import __version__
+
+    style, script = (path.read_text(encoding="utf-8") for path in (STYLE, HERE / "report.js"))
+    drawn = {name: getattr(contents, name) for name in ("scree", "map", "recall", "recommendations")}
+    return template.render(
+        title=title,
+        version=__version__,
+        contents=contents,
+        facts=[(name, _in_words(value)) for name, value in contents.facts.items()],
+        style=style,
+        script=script,
+        policy=policy(style, script),
+        data=as_json({name: None if isinstance(value, str) else value for name, value in drawn.items()}),
+    )
+
+
+def policy(style: str, script: str) -> str:
+    """The content security policy of a page with this style sheet and this script, and nothing else."""
+    return (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def as_json(value: Any) -> str:
+    """JSON that can stand inside an HTML element: no "<" can end the element or begin another."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _in_words(value: Any) -> str:
+    """A fact; the size of one kind of things as a phrase."""
+    if isinstance(value, Mapping) and {"name", "count", "features"} == set(value):
+        return f"{value['name']}: {value['count']}, with {value['features']} features"
+    return in_words(value)
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,100 @@
+"""What a user's own tables say about the entities: names to be read, and groups to be coloured by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from jointdr.plot.coordinates import MOST_GROUPS, groups
+from jointdr.runtime.arrays import Array
+
+N_BINS = 5
+"""Numbers are coloured by so many bins, with equally many entities in each."""
+
+
+@dataclass(frozen=True)
+class About:
+    """Names and groups of the entities of both kinds.
+
+    Attributes
+    ----------
+    color : str or None
+        The column that entities are coloured by.
+    labels : two lists of str, or None
+        A name for every entity, empty where there is none.
+    legend : tuple of str
+        The groups, most frequent first, or bins in their order.
+    groups : two arrays of int, or None
+        The group of every entity; −1 for none.
+    is_scale : bool
+        Whether the groups are bins of numbers.
+    """
+
+    color: str | None
+    labels: tuple[list[str] | None, list[str] | None]
+    legend: tuple[str, ...]
+    groups: tuple[Array | None, Array | None]
+    is_scale: bool
+
+    @staticmethod
+    def of(model: Any, rows: Any, columns: Any, color: str | None, label: str | None) -> About:
+        """Look up columns of the tables by the ids of the model."""
+        tables = (rows, columns)
+        if not hasattr(model, "row_ids_"):
+            tables = (None, None)
+        for name, column in (("color", color), ("label", label)):
+            if column is not None and not any(table is not None and column in table.columns for table in tables):
+                known = [str(c) for table in tables if table is not None for c in table.columns]
+                raise ValueError(
+                    f"{name}={column!r} is not a column of the tables given; "
+                    + (f"they have {', '.join(known[:10])}." if known else "give rows= or columns= as DataFrames.")
+                )
+        ids = (model.row_ids_, model.column_ids_) if hasattr(model, "row_ids_") else (None, None)
+        values = [_looked_up(table, i, color) for table, i in zip(tables, ids, strict=True)]
+        named = [_looked_up(table, i, label) for table, i in zip(tables, ids, strict=True)]
+        labels = [None if found is None else ["" if v != v or v is None else str(v) for v in found] for found in named]
+        legend, grouped, is_scale = _grouped(values)
+        return About(color, (labels[0], labels[1]), legend, (grouped[0], grouped[1]), is_scale)
+
+
+def _looked_up(table: Any, ids: Any, column: str | None) -> Any:
+    """The values of a column for these ids, missing where the table has no such id; None without a table or column."""
+    if table is None or column is None or column not in table.columns:
+        return None
+    found = table[column].set_axis(table.index.astype(str))
+    found = found[~found.index.duplicated()].reindex([str(i) for i in ids])
+    values = found.to_numpy()
+    if values.dtype.kind in "iuf":
+        return values
+    return found.astype(object).where(found.notna(), None).to_numpy()  # pandas has several values for "missing"
+
+
+def _grouped(values: list[Any]) -> tuple[tuple[str, ...], list[Array | None], bool]:
+    """Groups of both kinds together: bins if all values are numbers and these are many, and labels otherwise."""
+    given = [v for v in values if v is not None]
+    if not given:
+        return (), [None, None], False
+    together = np.concatenate([np.asarray(v, dtype=object) for v in given])
+    if all(v.dtype.kind in "iuf" for v in given):
+        numbers = together.astype(float)
+        there = np.isfinite(numbers)
+        if len(np.unique(numbers[there])) > MOST_GROUPS:
+            edges = np.unique(np.quantile(numbers[there], np.linspace(0, 1, N_BINS + 1)))
+            legend = tuple(f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges))
+            group = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, len(legend) - 1)
+            return legend, _split(np.where(there, group, -1), values), True
+    kept, group = groups(together)
+    return tuple(kept), _split(group, values), False
+
+
+def _split(group: Array, values: list[Any]) -> list[Array | None]:
+    """Groups of all entities, back to the kinds that have some."""
+    parts: list[Array | None] = []
+    start = 0
+    for v in values:
+        parts.append(None if v is None else group[start : start + len(v)])
+        start += 0 if v is None else len(v)
+    return parts

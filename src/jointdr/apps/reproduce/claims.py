@@ -1,0 +1,68 @@
+"""What the paper says of the order of methods, and whether it holds here: differences over the same partitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jointdr.apps.reproduce.summary import Answer, reach
+from jointdr.runtime.arrays import Array
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of the form "this is higher than that".
+
+    Attributes
+    ----------
+    figure : str
+    statement : str
+        "This over that" is the recall of this minus that of that.
+    paper : str
+        What the paper says of it; empty if it says nothing, and there is nothing to judge.
+    differences : (partitions,) array
+    least : float
+        The statement holds if their mean is above this.
+    """
+
+    figure: str
+    statement: str
+    paper: str
+    differences: Array
+    least: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        """Of the differences."""
+        return float(np.mean(self.differences))
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean over partitions; NaN for a single one."""
+        count = len(self.differences)
+        return float(np.std(self.differences, ddof=1) / np.sqrt(count)) if count > 1 else np.nan
+
+    @property
+    def answer(self) -> Answer | None:
+        """Ok or no if the 95 % interval of the mean is above or below `least`; unclear if it reaches across."""
+        if not self.paper:
+            return None
+        chance = reach(len(self.differences)) * self.error
+        if not abs(self.mean - self.least) > chance:
+            return "unclear"
+        return "ok" if self.mean > self.least else "no"
+
+    @property
+    def row(self) -> dict[str, str]:
+        """The claim as text, for a table."""
+        return {
+            "figure": self.figure,
+            "statement": self.statement,
+            "paper": self.paper,
+            "ours": f"{self.mean:+.3f}",
+            "monte_carlo_error": f"{self.error:.3f}",
+            "at_least": f"{self.least:g}" if self.paper else "",
+            "partitions": str(len(self.differences)),
+            "verdict": self.answer or "",
+        }

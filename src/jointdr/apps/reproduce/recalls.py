@@ -1,0 +1,157 @@
+"""Figures of recall, in the paper's arrangement: curves along k for one r, and bars of the last k for every r."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jointdr.apps.reproduce.claims import Claim
+from jointdr.apps.reproduce.outputs import write_rows
+from jointdr.apps.reproduce.plots import canvas_of, save
+from jointdr.apps.reproduce.study import Study
+from jointdr.runtime.arrays import Array
+
+Values = Mapping[str, Array]
+"""What was measured, by the name of the study: (repetitions, curves, x)."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One method: the curves of a study for each r, or one curve of a method that has no r or tunes it.
+
+    Attributes
+    ----------
+    label : str
+    study : Study
+    colour : str
+    curves : mapping of r (or None) to the name of a curve
+    shown : int or None
+        The r of the curve along k; None for what the paper did not try.
+    """
+
+    label: str
+    study: Study
+    colour: str
+    curves: Mapping[int | None, str]
+    shown: int | None
+
+    def values(self, measured: Values, prefix: str, r: int | None) -> Array:
+        """The recalls with r directions, (repetitions, x)."""
+        return measured[self.study.name][:, self.study.curves.index(f"{prefix}{self.curves[r]}")]
+
+
+@dataclass(frozen=True)
+class RecallFigure:
+    """Recalls of several methods, by the name under which they are reproduced.
+
+    Attributes
+    ----------
+    name, title : str
+    quantity : {"recall", "significant recall"}
+    series : tuple of Series
+    statements : callable
+        Of the series and the values: what the paper says of them, as claims.
+    """
+
+    name: str
+    title: str
+    quantity: str
+    series: tuple[Series, ...]
+    statements: Callable[[tuple[Series, ...], Values], Iterable[Claim]]
+
+    @property
+    def studies(self) -> tuple[Study, ...]:
+        """All that has to be measured."""
+        return tuple(s.study for s in self.series)
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its curves begin with."""
+        return self.quantity.removesuffix("recall")
+
+    def claims(self, values: Values) -> list[Claim]:
+        """The claims of the paper on these values."""
+        return list(self.statements(self.series, values))
+
+
+def write_recalls(figure: RecallFigure, values: Values, path: Path) -> None:
+    """One row per method, r and k."""
+    rows = []
+    for s in figure.series:
+        for r in s.curves:
+            found = s.values(values, figure.prefix, r)
+            for k, v in zip(s.study.x, found.T, strict=True):
+                rows.append(
+                    {
+                        "method": s.label,
+                        "r": "" if r is None else r,
+                        "k": f"{k:g}",
+                        "partitions": len(v),
+                        figure.quantity: f"{v.mean():.5f}",
+                        "standard_deviation": f"{_deviation(v):.5f}",
+                        "standard_error": f"{_deviation(v) / np.sqrt(len(v)):.5f}",
+                        "in_the_paper": "no" if s.shown is None else "yes",
+                    }
+                )
+    write_rows(rows, path)
+
+
+def draw_recalls(figure: RecallFigure, values: Values, paths: list[Path]) -> None:
+    """Draw both panels into files, in the formats that their names end with."""
+    canvas = canvas_of((11.5, 5.6))
+    left, right = canvas.subplots(1, 2, width_ratios=(1.0, 1.15))
+    _draw_curves(left, figure, values)
+    _draw_bars(right, figure, values)
+    canvas.suptitle(figure.title, fontsize=10)
+    count = max(len(values[study.name]) for study in figure.studies)
+    handles, labels = left.get_legend_handles_labels()
+    means = f"means of {count} partitions, with standard deviations on the right" if count > 1 else "one partition"
+    note = f"{means}; dotted: not in the paper"
+    canvas.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False, title=note, fontsize=9)
+    save(canvas, figure.name, paths)
+
+
+def _draw_curves(ax: Any, figure: RecallFigure, values: Values) -> None:
+    for s in figure.series:
+        v = s.values(values, figure.prefix, s.shown)
+        style: dict[str, Any] = {"linestyle": "-", "marker": "o", "linewidth": 1.6}
+        if s.shown is None:
+            style = {"linestyle": ":", "marker": "", "linewidth": 1.8}
+        ax.plot(s.study.x, v.mean(axis=0), color=s.colour, label=s.label, markersize=4, **style)
+    shown = next(s.shown for s in figure.series if s.shown is not None)
+    ax.set_title(f"r = {shown}", fontsize=9)
+    ax.set(xlabel="retrieved genes, k", ylabel=f"{figure.quantity} at k", xticks=figure.series[0].study.x)
+    ax.set_ylim(bottom=0)
+    ax.grid(alpha=0.3)
+
+
+def _draw_bars(ax: Any, figure: RecallFigure, values: Values) -> None:
+    """Groups of bars for each r; methods with one r only are left to the curves, those without any are lines."""
+    last = np.flatnonzero(np.isfinite(values[figure.series[0].study.name]).all(axis=(0, 1)))[-1]
+    ranks = [r for r in figure.series[0].curves if r is not None]
+    grouped = [s for s in figure.series if list(s.curves) == ranks and (len(ranks) > 1 or s is figure.series[0])]
+    width = 0.8 / len(grouped)
+    for i, s in enumerate(grouped):
+        found = [s.values(values, figure.prefix, r)[:, last] for r in ranks]
+        places = np.arange(len(ranks)) + (i - (len(grouped) - 1) / 2) * width
+        deviations = np.nan_to_num([_deviation(v) for v in found])
+        means = [v.mean() for v in found]
+        ax.bar(places, means, width, yerr=deviations, color=s.colour, capsize=2, error_kw={"linewidth": 0.8})
+    for s in figure.series:
+        if s.shown is None:
+            mean = s.values(values, figure.prefix, None)[:, last].mean()
+            ax.axhline(mean, color=s.colour, linestyle=":", linewidth=1.8, zorder=0)
+    k = figure.series[0].study.x[last]
+    ax.set_title(f"k = {k:g}", fontsize=9)
+    ax.set(xlabel="directions, r", ylabel=f"{figure.quantity} at {k:g}")
+    ax.set_xticks(np.arange(len(ranks)), [str(r) for r in ranks])
+    ax.margins(y=0.08)
+    ax.grid(alpha=0.3, axis="y")
+
+
+def _deviation(v: Array) -> float:
+    return float(v.std(ddof=1)) if len(v) > 1 else np.nan

@@ -1,0 +1,278 @@
+"""How many directions a data set holds, seen from three sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from jointdr.data.dyads import Dyads
+from jointdr.data.response import Transform, checked
+from jointdr.data.views import Views, checked_weight
+from jointdr.directions import proxy
+from jointdr.directions.choices import (
+    folds,
+    null_rank,
+    rank_criterion,
+    require_permutations,
+    threshold_rank,
+    useful_moments,
+)
+from jointdr.directions.jdr import Options, moments_needed, normalized, placed, require_rank, unfolding
+from jointdr.directions.normalize import Whitener, whiteners
+from jointdr.directions.svd import left_vectors
+from jointdr.engines.grid import Grid
+from jointdr.engines.rows import Rows
+from jointdr.estimators.jdr import JDR
+from jointdr.runtime.arrays import Array
+
+
+@dataclass(frozen=True, eq=False)
+class RankProfile:
+    """What `jointdr.diagnostics.rank_profile` found.
+
+    Attributes
+    ----------
+    criterion : (k + 1,) array
+        The held-out criterion for r = 0, 1, ..., k; lower is better, and 0 is as good as no direction at all.
+    best : int
+        Where it is lowest: the r of ``n_components="auto"``, which is at least 1.
+    singular_values : (k,) array
+        Of the proxy of all rows, decreasing.
+    null : (n_permutations, k) array
+        The same after permuting y among the rows, where there is no signal; with weights, in units of the same noise.
+        Of a `Dyads`, after permuting entities.
+    null_rank : int or None
+        How many leading singular values are beyond what permuted responses show, see `null_rank`; None without
+        permutations.
+    threshold_rank : int or None
+        The rule of the paper's supplement, see `threshold_rank`; None without permutations or an η of the user's own.
+    eta : float or None
+        The η of that rule.
+    level : float
+        The level of the permutation test.
+    """
+
+    criterion: Array
+    best: int
+    singular_values: Array
+    null: Array
+    null_rank: int | None
+    threshold_rank: int | None
+    eta: float | None
+    level: float
+
+    def __str__(self) -> str:
+        lines = [f"held-out criterion: {self.best} direction(s)"]
+        if self.null_rank is not None:
+            lines.append(f"{len(self.null)} permutations of y, level {self.level:g}: {self.null_rank} direction(s)")
+        if self.eta is not None:
+            lines.append(f"singular values above η/2 = {self.eta / 2:.3g}: {self.threshold_rank} direction(s)")
+        return "\n".join(lines)
+
+    def plot(self, ax: Any = None, *, n_shown: int | None = None) -> Any:
+        """Draw the singular values above what noise shows, and the criterion beside them.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, pair of Axes or None
+            Two axes for the two curves; one axis for both, the criterion on a second scale; None for a new figure.
+        n_shown : int, optional
+            How many singular values are drawn; by default 10, or three times the rank found if that is more.
+
+        Returns
+        -------
+        pair of Axes
+            ``axes[0].figure`` is the figure.
+        """
+        from jointdr.plot.singular_values import n_drawn, scree
+
+        values, curve = _axes(ax)
+        k = n_drawn(self, n_shown)
+        scree(self, values, n_shown=k)
+        self._draw_criterion(curve, min(k, len(self.criterion) - 1), shared=ax is not None and np.ndim(ax) == 0)
+        return values, curve
+
+    def _draw_criterion(self, axis: Any, k: int, shared: bool) -> None:
+        from jointdr.plot.axes import COLUMNS as color
+        from jointdr.plot.axes import tidy, whole_numbers
+
+        axis.plot(range(k + 1), self.criterion[: k + 1], ".-", color=color, lw=1)
+        if self.best <= k:
+            axis.plot(self.best, self.criterion[self.best], "o", color=color, ms=9, mfc="none", mew=2)
+        axis.set_ylabel("held-out criterion (lower is better)", color=color)
+        if shared:
+            return
+        axis.set(title=f"Best on held-out rows: {self.best}", xlabel="number of directions")
+        whole_numbers(axis)
+        tidy(axis)
+        axis.yaxis.label.set_color(color)
+
+
+def rank_profile(
+    model: JDR,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    n_permutations: int = 20,
+    level: float = 0.05,
+    eta: float | None = None,
+    random_state: Any = 0,
+    progress: Callable[[int, int], object] | None = None,
+) -> RankProfile:
+    """How many directions there are: by held-out moments, by permuted responses, and by the paper's threshold.
+
+    Parameters
+    ----------
+    model : JDR
+        Its options count (``normalize``, ``ridge``, ``response``, ``moments``, ``n_folds``, ``random_state``), not its
+        number of directions, and whether it is fitted does not matter; it is left as it is. Features are not selected:
+        the rank is that of the whole proxy.
+    X, y, sample_weight
+        As in `JDR.fit`; a `Dyads` alone.
+    n_permutations : int
+        How often y is permuted among the rows, at least 1/level − 1 times; 0 for not at all.
+    level : float
+        How probable it may be that the permutations let a direction pass that is none.
+    eta : float, optional
+        The η of `threshold_rank`; by default three times the median of the largest singular value under permutation.
+    random_state : int, Generator or None
+        Seed of the permutations. (The folds are those of the model's own ``random_state``.)
+    progress : callable, optional
+        Called as progress(done, n_permutations) after every permutation.
+
+    Notes
+    -----
+    For two views, and rows that are independent of each other; where they share entities, permutations may show too
+    little noise. One read of the data for the folds and one for each permutation, of one product of O(m n₁ n₂) where
+    cross moments are enough.
+
+    Weights stay with the features when y is permuted, and rows without weight stay out. Where weights go with y, as
+    those that balance classes do, that changes how much noise there is; singular values of a permutation are therefore
+    scaled by the ratio of √(Σ w²(y − µ)²) before and after it. With ``moments="all"`` or several responses the
+    singular values of the two views differ, and their root mean square is taken.
+
+    The pairs of a `Dyads` share entities, so whole entities are permuted: once the rows of Y, so that the features of
+    rows say nothing about scores, and once its columns. Of the two the one with the larger singular value is taken,
+    because a direction links both kinds. A permutation then costs two products AᵀYB.
+
+    Examples
+    --------
+    >>> from jointdr import JDR
+    >>> from jointdr.datasets import make_bilinear
+    >>> from jointdr.directions.choices import rank_profile
+    >>> X, y, _ = make_bilinear(5000, n_features=(15, 10), n_components=3, random_state=0)
+    >>> profile = rank_profile(JDR(), X, y)
+    >>> profile.best, profile.null_rank, profile.threshold_rank
+    (3, 3, 3)
+    """
+    if not isinstance(model, JDR):
+        raise TypeError(f"rank_profile takes a JDR, but got {type(model).__name__}.")
+    if n_permutations != 0:
+        require_permutations(n_permutations, level)
+    model = clone(model).set_params(n_components="auto", n_features_to_select=None, refine=0)
+    views = model._validated(X, reset=True, minimum_rows=2)
+    if len(views.arrays) != 2:
+        raise ValueError(f"rank_profile is for two views, got {len(views.arrays)}.")
+    rows = _grid(model, X, y, sample_weight) if isinstance(X, Dyads) else _rows(model, views, y, sample_weight)
+    options, auto = model._options(views.n_features, rows.n_responses)
+    with np.errstate(all="ignore"):
+        parts = model._fold(rows, 0)
+    model._require_finite(parts, views)
+    held_out = folds(parts, options)
+    if "moments" in auto:
+        options = replace(options, extra=useful_moments(held_out, options))
+    criterion = rank_criterion(held_out, options.extra)
+
+    whole = sum(parts[1:], parts[0]).to_numpy()
+    maps = whiteners(whole, options.normalize, options.ridge, options.names, options.features)
+    require_rank(maps, options)
+    blocks = normalized(placed(whole, options), maps, options)
+    values = _spectrum(blocks, maps, options.extra)
+    null = np.empty((n_permutations, len(values)))
+    keep = moments_needed(options, mergeable=False)
+    if "within" not in keep["blocks"]:
+        keep["covariance"] = None  # it does not depend on y
+    rng = np.random.default_rng(random_state)
+    for i in range(n_permutations):
+        spectra = []
+        for shuffled in _permuted(rows, rng):
+            permuted = normalized(placed(shuffled.fold(**keep), options), maps, options, blocks.probes)
+            scale = _noise(rows, options) / (_noise(shuffled, options) or 1.0)
+            spectra.append(scale * _spectrum(permuted, maps, options.extra))
+        null[i] = max(spectra, key=lambda spectrum: spectrum[0])
+        if progress is not None:
+            progress(i + 1, n_permutations)
+    if eta is None and n_permutations:
+        eta = 3.0 * float(np.median(null[:, 0]))
+    return RankProfile(
+        criterion=criterion,
+        best=int(np.argmin(criterion)),
+        singular_values=values,
+        null=null,
+        null_rank=null_rank(values, null, level) if n_permutations else None,
+        threshold_rank=None if eta is None else threshold_rank(values, eta),
+        eta=eta,
+        level=level,
+    )
+
+
+def _spectrum(blocks: proxy.Blocks, maps: Sequence[Whitener], extra: frozenset[str]) -> Array:
+    """The singular values of the proxy; of its unfoldings, averaged in squares, where these differ."""
+    most = min(m.rank for m in maps)
+    spectra = [left_vectors(unfolding(blocks, k, extra), most)[1] for k in range(len(maps))]
+    return np.sqrt(np.mean(np.square(spectra), axis=0))
+
+
+def _rows(model: JDR, views: Views, y: Any, sample_weight: Any) -> Rows:
+    """The checked rows, with the response as the model takes it."""
+    y = checked(y, len(views), "rank_profile", views.index)
+    w = checked_weight(sample_weight, len(views), index=views.index)
+    return Rows(views.arrays, model._responses(y, w, reset=True, streaming=False), w)
+
+
+def _grid(model: JDR, dyads: Dyads, y: Any, sample_weight: Any) -> Grid:
+    """The pairs, which hold the response themselves."""
+    if y is not None or sample_weight is not None:
+        raise TypeError("rank_profile takes the response from a Dyads: leave y and sample_weight out.")
+    model.response_ = Transform("identity", np.empty(0))
+    return dyads.grid
+
+
+def _permuted(rows: Rows | Grid, rng: np.random.Generator) -> Iterator[Rows | Grid]:
+    """The rows with y permuted among those that count; of a grid, with one kind of entities permuted at a time."""
+    if isinstance(rows, Grid):
+        m_A, m_B = rows.Y.shape
+        yield replace(rows, Y=rows.Y[rng.permutation(m_A)])
+        yield replace(rows, Y=rows.Y[:, rng.permutation(m_B)])
+        return
+    at = np.arange(len(rows)) if rows.weight is None else np.flatnonzero(rows.weight)
+    y = rows.y.copy()
+    y[at] = rows.y[rng.permutation(at)]
+    yield Rows(rows.views, y, rows.weight)
+
+
+def _noise(rows: Rows | Grid, options: Options) -> float:
+    """√(Σ w²(y − µ)²): what the noise of the proxy is proportional to, O(m); 1 for a grid, which has no weights."""
+    if isinstance(rows, Grid):
+        return 1.0
+    w = 1.0 if rows.weight is None else rows.weight[:, None]
+    mean = np.average(rows.y, axis=0, weights=rows.weight) if options.centres_response else 0.0
+    return float(np.linalg.norm(w * (rows.y - mean)))
+
+
+def _axes(ax: Any) -> tuple[Any, Any]:
+    if ax is None:
+        from jointdr.plot.axes import pyplot
+
+        ax = pyplot().subplots(1, 2, figsize=(9.5, 3.6), layout="constrained")[1]
+    if np.ndim(ax) == 0:
+        return ax, ax.twinx()
+    pair = tuple(np.ravel(ax))
+    if len(pair) != 2:
+        raise ValueError(f"ax must be one axis or a pair of them, got {len(pair)}.")
+    return pair[0], pair[1]

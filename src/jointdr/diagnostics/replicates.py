@@ -1,0 +1,305 @@
+"""Bootstrap replicates from the moments of random blocks of rows, centred at the estimate.
+
+A replicate counts every block as often as a multinomial draw says. Its proxy is X* = X̂ + N*, where N* has the
+distribution of the noise N in X̂ = X + N; but X̂ is not X, so the noise is in X* twice, and its singular values are
+inflated twice. What has the distribution of X̂ is X̃ + N* with a noise-free X̃ of rank r in place of X̂. Its directions
+are the fitted ones; its singular values d are those for which X̃ + N* has, as a rule, the singular values that X̂ has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.isotonic import isotonic_regression
+
+from jointdr.directions.jdr import Options, normalized, placed, unfolding
+from jointdr.directions.normalize import Whitener, whiteners
+from jointdr.engines.rows import slices
+from jointdr.moments.moments import Moments
+from jointdr.runtime import memory
+from jointdr.runtime.arrays import Array
+
+CHUNK_BYTES = 64_000_000
+"""Replicates are summed up a few at a time, as many as fit."""
+
+PILOTS = 10
+"""Replicates that show how strong the noise is, before X̃ is chosen."""
+
+TOLERANCE, STEPS = 1e-3, 50
+"""When the singular values of X̃ are settled, relative to the largest, and after how many steps at the latest."""
+
+
+class BlockMoments:
+    """The moments of blocks of rows about one centre, which add up with any weights.
+
+    Parameters
+    ----------
+    parts : list of Moments
+        One per block, in NumPy. Emptied while they are copied, so that they are not held twice.
+    """
+
+    def __init__(self, parts: list[Moments]) -> None:
+        totals = np.array([(p.n_samples, p.weight, p.weight_squared) for p in parts], dtype=float)
+        # Blocks of one read share the centre of their features already; that of y differs from block to block.
+        y_total = sum(p.weight * p.y_center + p.y_sum for p in parts)
+        y_center = y_total / totals[:, 1].sum() if parts[0].cross_scatters else parts[0].y_center
+        centers = parts[0].centers
+        self._like = parts[0].about(centers, y_center)
+        self._totals = totals
+        self._eps = max(p.eps for p in parts)
+        self._sums = np.empty((len(parts), sum(M.size for M in _arrays(self._like))))
+        for i in reversed(range(len(parts))):
+            part = parts.pop().about(centers, y_center)
+            np.concatenate([M.ravel() for M in _arrays(part)], out=self._sums[i])
+
+    def __len__(self) -> int:
+        return len(self._sums)
+
+    def replicates(self, counts: Array) -> Iterator[Moments]:
+        """One sum of all blocks per row of counts, each block as often as is said there; O(blocks · n²) each.
+
+        Parameters
+        ----------
+        counts : (replicates, blocks) array
+        """
+        for at in slices(len(counts), max(1, memory.within(CHUNK_BYTES, 0.1) // (8 * self._sums.shape[1]))):
+            # One product for many replicates: the blocks are read from memory once.
+            for sums, totals in zip(counts[at] @ self._sums, counts[at] @ self._totals, strict=True):
+                yield self._moments(sums, totals)
+
+    def _moments(self, sums: Array, totals: Array) -> Moments:
+        like = self._like
+        ends = np.cumsum([M.size for M in _arrays(like)])[:-1]
+        pieces = iter(np.split(sums, ends))
+
+        def taken(M: Array | None) -> Any:
+            return None if M is None else next(pieces).reshape(M.shape)
+
+        return replace(  # in the order of `_arrays`
+            like,
+            n_samples=round(totals[0]),
+            weight=float(totals[1]),
+            weight_squared=float(totals[2]),
+            eps=self._eps,
+            sums=tuple(taken(M) for M in like.sums),
+            y_sum=taken(like.y_sum),
+            scatters=tuple(taken(M) for M in like.scatters),
+            y_scatters=tuple(taken(M) for M in like.y_scatters),
+            y_scatter=taken(like.y_scatter),
+            cross_scatters={key: taken(M) for key, M in like.cross_scatters.items()},
+            thirds={key: taken(M) for key, M in like.thirds.items()},
+        )
+
+
+def _arrays(m: Moments) -> list[Array]:
+    """Every array of sums, in a fixed order."""
+    held = [*m.sums, m.y_sum, *m.scatters, *m.y_scatters, m.y_scatter, *m.cross_scatters.values(), *m.thirds.values()]
+    return [M for M in held if M is not None]
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Singular values of one matrix: the fitted ones σ̂, and those of X̃(d) + N* for any d, in all replicates.
+
+    The leading singular vectors of X̃ + N* for one d, together with the directions of X̃, span what is needed for any
+    other d, so that only a small matrix per replicate is kept.
+
+    Attributes
+    ----------
+    fitted, start : (r,) arrays
+        σ̂, and the d that the matrices belong to.
+    cores : (replicates, k, k) array
+        X̃(start) + N* in that span.
+    left, right : (replicates, k, r) arrays
+        The directions of X̃ in it.
+    """
+
+    fitted: Array
+    start: Array
+    cores: Array
+    left: Array
+    right: Array
+
+    def replicated(self, d: Array) -> Array:
+        """The singular values of X̃(d) + N*, (replicates, r)."""
+        M = self.cores + (self.left * (d - self.start)) @ np.swapaxes(self.right, 1, 2)
+        return np.linalg.svd(M, compute_uv=False)[:, : len(d)]
+
+    def solved(self, probability: float, d: Array) -> Array:
+        """The d for which a replicate's singular values are below the fitted ones with this probability.
+
+        One half gives an estimate free of (median) bias, other probabilities the ends of intervals. Values that are
+        nearer to each other than noise would have pushed them come out as equal; those that noise explains as 0.
+        """
+        for _ in range(STEPS):
+            gap = self.fitted - np.quantile(self.replicated(d), probability, axis=0)
+            previous, d = d, isotonic_regression(np.maximum(d + gap, 0.0), increasing=False)
+            if np.max(np.abs(d - previous)) <= TOLERANCE * self.fitted[0]:
+                break
+        return d
+
+    def intervals(self, level: float) -> tuple[Array, Array]:
+        """The corrected singular values, (r,), and intervals that hold the true ones with this probability, (r, 2)."""
+        middle = self.solved(0.5, self.start)
+        ends = [np.minimum(self.solved((1 + level) / 2, middle), middle), self.solved((1 - level) / 2, middle)]
+        return middle, np.stack([ends[0], np.maximum(ends[1], middle)], axis=1)
+
+
+class Replicate(NamedTuple):
+    """How one replicate differs from the estimate, in its own normalized coordinates.
+
+    Attributes
+    ----------
+    maps : tuple of Whitener
+    noises : list of arrays
+        N*, one per matrix that is decomposed.
+    directions : list of (U, V)
+        The fitted directions of each matrix.
+    """
+
+    maps: tuple[Whitener, ...]
+    noises: list[Array]
+    directions: list[tuple[Array, Array]]
+
+
+class Estimate:
+    """What a fit decomposes, to be compared with replicates of it.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of all rows.
+    options : Options
+        With everything decided and no features to select.
+
+    Notes
+    -----
+    With one response and paired directions the proxy X₀ is decomposed, otherwise the unfolding of each view. Replicates
+    have maps W* of their own, near Ŵ of the fit but not the same. C with ŴᵀC = I takes a matrix from the normalized
+    coordinates of the fit back to moments, and W* from there to those of the replicate.
+    """
+
+    def __init__(self, moments: Moments, options: Options) -> None:
+        self.options = options
+        maps, self._matrices = _decomposed(moments, options)
+        self._duals = [_dual(m) for m in maps]
+        self._factors = [leading(M, r) for M, r in zip(self._matrices, options.ranks, strict=False)]
+        q = moments.n_responses
+        self._views = [self._column_views(k, q) for k in range(len(self._matrices))]
+        self._ends = [np.cumsum([q if j is None else maps[j].width for j in js])[:-1] for js in self._views]
+        self.bases = self._bases(maps, [(U, V) for U, _, V in self._factors])
+
+    @property
+    def fitted(self) -> list[Array]:
+        """σ̂ of each matrix."""
+        return [s for _, s, _ in self._factors]
+
+    def replicate(self, moments: Moments) -> Replicate:
+        """N* = M* − M̂ and the fitted directions, in the coordinates of these moments; O(n³)."""
+        maps, matrices = _decomposed(moments, self.options)
+        for m, name, r in zip(maps, self.options.names, self.options.ranks, strict=True):
+            if m.rank < r:
+                raise ValueError(
+                    f"In a bootstrap replicate view {name!r} varies in {m.rank} directions only, fewer than the {r} of "
+                    "n_components: lower that, give more rows, or give ridge to regularize a singular covariance."
+                )
+        carries = [None if C is None else m.pull(C) for m, C in zip(maps, self._duals, strict=True)]
+        noises, directions = [], []
+        for k, (M, M_fit, (U, _, V)) in enumerate(zip(matrices, self._matrices, self._factors, strict=True)):
+            left = _carried([U, M_fit], carries[k : k + 1], [])
+            right = [None if j is None else carries[j] for j in self._views[k]]
+            V, M_fit = _carried([V, left[1].T], right, self._ends[k])
+            noises.append(M - M_fit.T)
+            directions.append((left[0], V))
+        return Replicate(maps, noises, directions)
+
+    def start(self, pilots: Iterator[Moments]) -> list[Array]:
+        """Singular values d of X̃ to start from: what white noise as strong as in these replicates leaves of σ̂.
+
+        Noise of variance ν² makes of a singular value d of an n₁ × n₂ matrix σ² = (d² + n₁ν²)(d² + n₂ν²)/d², unless it
+        is below ν(n₁n₂)^¼ and drowns (Benaych-Georges and Nadakuditi, 2012).
+        """
+        squares = np.mean([[np.mean(N**2) for N in self.replicate(m).noises] for m in pilots], axis=0)
+        result = []
+        for s, M, variance in zip(self.fitted, self._matrices, squares, strict=True):
+            t1, t2 = variance * M.shape[0], variance * M.shape[1]
+            b = s**2 - t1 - t2
+            root = np.sqrt(np.clip(b**2 - 4 * t1 * t2, 0, None))
+            result.append(np.sqrt(np.where((b > 0) & (root > 0), (b + root) / 2, np.sqrt(t1 * t2))))
+        return result
+
+    def centred(self, moments: Moments, start: Sequence[Array]) -> tuple[list[tuple[Array, ...]], tuple[Array, ...]]:
+        """The decomposition of X̃(start) + N*: the arrays of `Spectrum` for each matrix, and the embeddings; O(n³)."""
+        replicate = self.replicate(moments)
+        cores, factors = [], []
+        for N, (U, V), d in zip(replicate.noises, replicate.directions, start, strict=True):
+            r = len(d)
+            Y = N + (U * d) @ V.T
+            P, _, Q = leading(Y, 2 * r)
+            factors.append((P[:, :r], Q[:, :r]))
+            P, Q = (np.linalg.qr(np.hstack(pair))[0] for pair in ((P, U), (Q, V)))
+            k = 3 * r
+            cores.append((_padded(P.T @ Y @ Q, k, k), _padded(P.T @ U, k, r), _padded(Q.T @ V, k, r)))
+        return cores, self._bases(replicate.maps, factors)
+
+    def _column_views(self, k: int, q: int) -> list[int | None]:
+        """To which view's coordinates the columns of a matrix belong, in the order of `unfolding`; None for means."""
+        if len(self._matrices) == 1:
+            return [1]
+        extra = self.options.extra
+        return [1 - k] * q + ([k] * q if "within" in extra else []) + ([None] if "means" in extra else [])
+
+    def _bases(self, maps: Sequence[Whitener], factors: Sequence[tuple[Array, Array]]) -> tuple[Array, ...]:
+        """Step 2.3: the embeddings that belong to singular vectors."""
+        U = factors[0] if len(factors) == 1 else [U for U, _ in factors]
+        return tuple(m.push(u) for m, u in zip(maps, U, strict=True))
+
+
+def _carried(stacks: Sequence[Array], carries: Sequence[Array | None], ends: Any) -> list[Array]:
+    """Each matrix with its rows, piece by piece, taken to other coordinates; None leaves them."""
+    result = []
+    for M in stacks:
+        pieces = zip(np.split(M, ends), carries, strict=True)
+        moved = [piece if L is None else L @ piece for piece, L in pieces]
+        result.append(moved[0] if len(moved) == 1 else np.vstack(moved))
+    return result
+
+
+def _padded(M: Array, rows: int, columns: int) -> Array:
+    """M with zeros added up to a shape, which leaves its singular values."""
+    whole = np.zeros((rows, columns))
+    whole[: M.shape[0], : M.shape[1]] = M
+    return whole
+
+
+def leading(M: Array, k: int) -> tuple[Array, Array, Array]:
+    """At most k leading singular triplets from the smaller Gram matrix: half the time of an SVD, and digits enough."""
+    if M.shape[0] > M.shape[1]:
+        V, s, U = leading(M.T, k)
+        return U, s, V
+    values, E = np.linalg.eigh(M @ M.T)
+    U, s = E[:, ::-1][:, :k], np.sqrt(np.clip(values[::-1][:k], 0, None))
+    return U, s, M.T @ (U / np.where(s > 0, s, 1.0))
+
+
+def _decomposed(moments: Moments, options: Options) -> tuple[tuple[Whitener, ...], list[Array]]:
+    """The maps, and the matrices whose singular vectors are the directions."""
+    maps = whiteners(moments, options.normalize, options.ridge, options.names)
+    blocks = normalized(placed(moments, options), maps, options)
+    X = blocks.pair(0, 1)
+    if options.is_plain and len(X) == 1:
+        return maps, [X[0]]
+    return maps, [unfolding(blocks, k, options.extra) for k in range(len(maps))]
+
+
+def _dual(m: Whitener) -> Array | None:
+    """C with WᵀC = I, or None for the identity."""
+    if m.matrix is None:
+        return None
+    if m.is_full:
+        D = m.deviations[:, None]
+        return D * np.linalg.pinv(D * m.matrix).T  # whatever the units
+    return np.diag(np.divide(1.0, m.matrix, out=np.zeros_like(m.matrix), where=m.matrix > 0))

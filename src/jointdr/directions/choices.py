@@ -1,0 +1,286 @@
+"""How many directions, how many features, which moments: choices made on held-out moments.
+
+The moments of K folds are kept apart. For each fold the proxy of the other folds is compared with its own,
+‖X_test − P(X_train)‖², which has its expected minimum where P(X_train) is nearest to the true proxy. The data is read
+once, whatever the number of candidates. Two more rules, `null_rank` and `threshold_rank`, take singular values alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import combinations
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from jointdr.directions import proxy, selection
+from jointdr.directions.jdr import Options, normalized, placed, unfolding
+from jointdr.directions.normalize import Whitener, whiteners
+from jointdr.directions.svd import left_vectors, svd
+from jointdr.moments.moments import Moments
+from jointdr.runtime.arrays import Array
+
+CHANCE = 0.008
+"""A set of moments is refused if it explains so much less of held-out cross moments that a good one would do so by
+chance with this probability. What skewed features do to within-view moments is far beyond it."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The normalized moments of all folds but one, and those of that one in the same coordinates."""
+
+    train: proxy.Blocks
+    test: proxy.Blocks
+    maps: tuple[Whitener, ...]
+
+
+def usable_folds(parts: Sequence[Moments]) -> list[int]:
+    """The parts with rows that count; choices take at least two."""
+    usable = [i for i, part in enumerate(parts) if part.weight > 0]
+    if len(usable) < 2:
+        raise ValueError(
+            "'auto' and moments='all' choose on held-out folds, so they need a list of at least two Moments, "
+            f"one per fold, with positive weights; got {len(usable)}. Give more rows, or another random_state."
+        )
+    return usable
+
+
+def folds(parts: Sequence[Moments], options: Options) -> list[Fold]:
+    """Leave out each part in turn, O(K n³)."""
+    parts = [parts[i] for i in usable_folds(parts)]
+    result = []
+    for i, part in enumerate(parts):
+        rest = [p for j, p in enumerate(parts) if j != i]
+        train = sum(rest[1:], rest[0]).to_numpy()
+        maps = whiteners(train, options.normalize, options.ridge, options.names, options.features)
+        train = placed(train, options)
+        blocks = normalized(train, maps, options)
+        test = part.to_numpy().about(train.centers, train.y_center)
+        result.append(Fold(blocks, normalized(test, maps, options, blocks.probes), maps))
+    return result
+
+
+def resolved(held_out: Sequence[Fold], options: Options, auto: frozenset[str]) -> Options:
+    """The options with everything decided that was left to the data: ``"moments"``, ``"features"``, ``"rank"``."""
+    held_out = _in_units(held_out)
+    if "moments" in auto:
+        options = replace(options, extra=useful_moments(held_out, options))
+    if "rank" in auto:
+        curve = rank_criterion(held_out, options.extra)
+        r = max(1, int(np.argmin(curve)))
+        options = replace(options, ranks=(r,) * len(options.ranks))
+    if "features" in auto:
+        options = replace(options, n_features_to_select=sparsity(held_out, options))
+    return options
+
+
+def _in_units(held_out: Sequence[Fold]) -> list[Fold]:
+    """The folds of a response in units that make the largest moment about 1: squares neither overflow nor vanish."""
+    blocks = [(*fold.train.pairs.values(), *fold.train.means, *(fold.train.unfoldings or ())) for fold in held_out]
+    largest = max(float(np.max(np.abs(M), initial=0.0)) for parts in blocks for M in parts)
+    if not 0 < largest < np.inf:
+        return list(held_out)
+    factor = 2.0 ** -float(np.clip(np.floor(np.log2(largest)), -1000, 1000))  # a power of 2 rounds nothing
+    return [replace(fold, train=fold.train.scaled(factor), test=fold.test.scaled(factor)) for fold in held_out]
+
+
+def rank_criterion(held_out: Sequence[Fold], extra: frozenset[str] = frozenset()) -> Array:
+    """‖X_test − P_r(X_train)‖² − ‖X_test‖² for r = 0, 1, 2, ..., averaged over folds and views."""
+    total: Array = 0.0
+    for fold in held_out:
+        most = min(m.rank for m in fold.maps)
+        for k in range(len(fold.maps)):
+            M, M_test = (unfolding(blocks, k, extra) for blocks in (fold.train, fold.test))
+            U, s = left_vectors(M, most)
+            gain = s**2 - 2 * np.sum((U.T @ M) * (U.T @ M_test), axis=1)
+            curve = np.concatenate([[0.0], np.cumsum(gain)])
+            total = curve if np.ndim(total) == 0 else total[: len(curve)] + curve[: len(total)]
+    return total / (len(held_out) * len(held_out[0].maps))
+
+
+def sparsity(held_out: Sequence[Fold], options: Options) -> tuple[int, int]:
+    """(s₁, s₂) by the same criterion on the selected rows and columns: first equal numbers, then each by itself."""
+    sizes = [len(m.mean) for m in held_out[0].maps]
+    matrices = [
+        (proxy.unitless(fold.train.pair(0, 1), fold.maps), proxy.unitless(fold.test.pair(0, 1), fold.maps))
+        for fold in held_out
+    ]
+    r = options.ranks[0]
+    known: dict[tuple[int, int], float] = {}
+
+    def criterion(s1: int, s2: int) -> float:
+        if (s1, s2) not in known:
+            total = 0.0
+            for M, M_test in matrices:
+                chosen = selection.select([(slice(0, M.shape[1]), M)], s1, s2)
+                at = np.ix_(chosen.rows, chosen.columns)
+                U, s, V = svd(M[at], r)  # without the zeros that P_Ω₁ leaves inside, which make the curve rough
+                total += float(np.sum(s**2) - 2 * np.sum(s * np.einsum("ij,ik,jk->k", M_test[at], U, V)))
+            known[s1, s2] = total
+        return known[s1, s2]
+
+    def best(candidates: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        return min(candidates, key=lambda pair: criterion(*pair))
+
+    grid = sorted({round(float(v)) for v in np.geomspace(r, max(sizes), 40)} | {r})
+    pair = best([(min(s, sizes[0]), min(s, sizes[1])) for s in grid])
+    for _ in range(20):  # refine, one step at a time, until neither number moves
+        near = [
+            (s1, s2)
+            for s1 in range(max(r, pair[0] - 3), min(sizes[0], pair[0] + 3) + 1)
+            for s2 in range(max(r, pair[1] - 3), min(sizes[1], pair[1] + 3) + 1)
+        ]
+        moved = best(near)
+        if moved == pair:
+            break
+        pair = moved
+    return pair
+
+
+def useful_moments(held_out: Sequence[Fold], options: Options) -> frozenset[str]:
+    """Which moments beside the cross ones help: all of them, unless held-out cross moments say otherwise.
+
+    Within-view moments and means lie in the span of the embeddings if features are symmetric and y has no main effects
+    outside of it. Where that fails (skewed features, strong main effects), they draw directions away from those that
+    explain the cross moments of rows they have not seen. Every set is judged by how much less it explains than the
+    cross moments alone; the largest set that is not significantly worse is taken, and of equally large ones the best.
+    Where cross moments hold no signal that held-out rows confirm (even links), they are no judge, and all moments are
+    used.
+    With three and more views the cross moments are those of pairs, the tensor, or both, whichever explain most.
+    """
+    cores = [frozenset[str]()] if len(options.ranks) == 2 else _cores(options.extra)
+
+    @cache
+    def explained(extra: frozenset[str]) -> Array:
+        return np.array([_explained(fold, extra, options.ranks) for fold in held_out])
+
+    base = max(cores, key=lambda core: explained(core).mean())
+    limit = float(stdtrit(len(held_out) - 1, 1 - CHANCE))
+    if explained(base).mean() <= limit * _error(explained(base)):
+        return base | {"within", "means"}
+    for size in (2, 1):
+        allowed: dict[frozenset[str], float] = {}
+        for added in [frozenset(names) for names in combinations(("within", "means"), size)]:
+            # Averaged over the cores: the best of them owes some of its lead to chance, which additions would pay for.
+            difference = np.mean([explained(core | added) - explained(core) for core in cores], axis=0)
+            if difference.mean() > -limit * _error(difference):
+                allowed[added] = float(difference.mean())
+        if allowed:
+            return base | max(allowed.items(), key=lambda item: item[1])[0]
+    return base
+
+
+def _error(values: Array) -> float:
+    """The standard error of the mean of some values."""
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def _cores(extra: frozenset[str]) -> list[frozenset[str]]:
+    """With three and more views: pairs, the tensor, or both, as far as they are there."""
+    cores = [frozenset({"pairs"}), frozenset({"tensor"}), frozenset({"pairs", "tensor"})]
+    return [core for core in cores if core <= extra]
+
+
+def _explained(fold: Fold, extra: frozenset[str], ranks: Sequence[int]) -> float:
+    """⟨X_test, P_U X_train P_V⟩: how much of the held-out cross moments the directions of a set of moments hold.
+
+    With three and more views it is the sum over all pairs of them, and the mean over the unfoldings of the tensor.
+    """
+    bases = [left_vectors(unfolding(fold.train, k, extra), r)[0] for k, r in enumerate(ranks)]
+    total = 0.0
+    for (j, k), X in fold.train.pairs.items():
+        if j < k:
+            U, V = bases[j], bases[k]
+            total += float(np.sum((U.T @ X @ V) * (U.T @ fold.test.pair(j, k) @ V)))
+    if fold.train.unfoldings is not None and fold.test.unfoldings is not None:
+        parts = zip(bases, fold.train.unfoldings, fold.test.unfoldings, strict=True)
+        total += float(np.mean([np.sum((U.T @ M) * (U.T @ M_test)) for U, M, M_test in parts]))
+    return total
+
+
+def null_rank(singular_values: Array, null: Array, level: float = 0.05) -> int:
+    """How many leading singular values are beyond what permuted responses show.
+
+    The hypotheses "at most k directions", k = 0, 1, ..., are tested in turn until one is kept: σ_{k+1} is compared with
+    the *largest* singular value of each permutation, and the hypothesis is rejected if (1 + how many of those reach
+    σ_{k+1})/(1 + n_permutations) is at most `level`.
+
+    Parameters
+    ----------
+    singular_values : (k,) array
+        Decreasing.
+    null : (n_permutations, k) array
+    level : float
+        How probable it may be that a direction is reported that is none.
+
+    Notes
+    -----
+    The (k + 1)-th null value would be too easy to beat: with k true directions taken off, what is left is a noise
+    matrix nearly as large as the proxy, and σ_{k+1} is *its* largest singular value. It is at most that of
+    (I − P_U)X₀, in which y is independent of the features as in a permutation. Since every test is made only if the
+    one before it rejected, all of them together have the level of one. Counting the observed value among the
+    permutations keeps that level for any number of them, where a quantile of few values would not.
+    """
+    require_permutations(len(null), level)
+    rejected = np.asarray(singular_values) > null_threshold(null, level)
+    return len(rejected) if rejected.all() else int(np.argmin(rejected))
+
+
+def require_permutations(n_permutations: int, level: float) -> None:
+    """Refuse a number of permutations that cannot reject anything at this level."""
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise ValueError(f"level={level!r} must lie between 0 and 1.")
+    if not isinstance(n_permutations, Integral) or isinstance(n_permutations, bool):
+        raise ValueError(f"n_permutations={n_permutations!r} must be an integer.")
+    if not (1 + n_permutations) * level * (1 + 1e-12) >= 1:
+        raise ValueError(
+            f"n_permutations={n_permutations!r} cannot reject anything at level={level:g}: "
+            f"at least {int(np.ceil(1 / level - 1e-9)) - 1} are needed."
+        )
+
+
+def null_threshold(null: Array, level: float) -> float:
+    """What a singular value must exceed for (1 + how many permutations reach it)/(1 + n_permutations) ≤ level."""
+    allowed = int(level * (1 + len(null)) * (1 + 1e-12)) - 1  # not 18.999... for 19
+    return float(np.sort(null[:, 0])[::-1][allowed])
+
+
+def threshold_rank(singular_values: Array, eta: float) -> int:
+    """The rule of the paper's supplement: the number of singular values of X̂₀ above η/2.
+
+    Parameters
+    ----------
+    singular_values : array
+    eta : float
+        η > 0 with σ_r(Q) ≥ η: the signal is at least this strong. If m is so large that ‖X̂₀ − UQVᵀ‖ ≤ η/3, then
+        σ_r(X̂₀) ≥ 2η/3 and σ_{r+1}(X̂₀) ≤ η/3, and the rule is right.
+
+    Notes
+    -----
+    Section "Estimation of Rank and Sparsity". The paper leaves η open ("in practice, such a threshold is generally
+    unavailable"). `jointdr.diagnostics.rank_profile` takes three times the median of the largest singular value under
+    permutation, which is the smallest η that the noise allows: directions count that stand 1.5 times above noise. The
+    paper bounds the Frobenius norm of the noise, but for singular values its spectral norm is enough (Weyl).
+
+    Examples
+    --------
+    >>> from jointdr.directions.choices import threshold_rank
+    >>> threshold_rank([3.0, 2.0, 0.4, 0.3], eta=1.0)
+    2
+    """
+    if not eta >= 0:
+        raise ValueError(f"eta={eta!r} must be a number >= 0.")
+    return int(np.count_nonzero(np.asarray(singular_values) > eta / 2))
+
+
+def __getattr__(name: str) -> Any:
+    """`rank_profile` needs estimators, which need this module: it is found here too, but imported when asked for."""
+    if name in ("RankProfile", "rank_profile"):
+        from jointdr.diagnostics import rank_profile as profile
+
+        return getattr(profile, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

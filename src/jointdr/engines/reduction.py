@@ -1,0 +1,250 @@
+"""What is done with blocks of rows, as small values that can be sent to wherever the rows are.
+
+A fold makes a state of some blocks and joins the states of two sets of blocks into that of both. It knows nothing of
+where blocks come from, so that one definition serves arrays in memory, files and a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from jointdr.moments.moments import Moments
+from jointdr.runtime.arrays import Array, Scratch, take_rows
+from jointdr.runtime.files import require_mapped
+
+State = TypeVar("State")
+
+
+def slices(n: int, size: int) -> Iterator[slice]:
+    """0 ... n cut into pieces of at most `size`."""
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some rows of every view, of the response and of the weights; `first_row` is the number of the first of them."""
+
+    views: tuple[Array, ...]
+    y: Array
+    weight: Array | None
+    first_row: int = 0
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def rows(self, at: Array) -> Block:
+        """Some of these rows, copied."""
+        views = tuple(take_rows(X, at) for X in self.views)
+        return replace(self, views=views, y=self.y[at], weight=None if self.weight is None else self.weight[at])
+
+    def pieces(self, size: int) -> Iterator[Block]:
+        """The same rows, at most `size` at a time, without copies."""
+        for at in slices(len(self), size):
+            for X in self.views:
+                require_mapped(X)
+            views = tuple(X[at, :] for X in self.views)
+            weight = None if self.weight is None else self.weight[at]
+            yield Block(views, self.y[at], weight, self.first_row + at.start)
+
+    def total_weight(self) -> float:
+        """Σ w."""
+        return float(len(self)) if self.weight is None else float(self.weight.sum())
+
+
+class Fold(Protocol[State]):
+    """Blocks to a state, and two states to one."""
+
+    def __call__(self, blocks: Iterable[Block]) -> State:
+        """The state of these blocks, of which there is at least one."""
+
+    def merge(self, one: State, two: State) -> State:
+        """The state of the rows of both."""
+
+    @property
+    def nbytes(self) -> int:
+        """About how large a state is."""
+
+
+Groups = Callable[[Block], tuple[Array, Block]]
+"""The group of each row of a block, from 0 on, and the block that is to be folded."""
+
+
+def fold_of(rows: Array, n_folds: int, seed: int = 0) -> Array:
+    """The fold of each row, a hash of its number: it does not depend on how the rows are cut into blocks."""
+    z = rows.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15 * (seed + 1) % 2**64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # the finalizer of SplitMix64
+        z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
+    return ((z ^ (z >> np.uint64(31))) % np.uint64(n_folds)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class RandomParts:
+    """Groups that are random parts of the rows, by their numbers; `first_row` is added to these."""
+
+    n_folds: int
+    seed: int = 0
+    first_row: int = 0
+
+    def __call__(self, block: Block) -> tuple[Array, Block]:
+        """The part that each row is in."""
+        if self.n_folds == 1:
+            return np.zeros(len(block), dtype=np.int64), block
+        first = self.first_row + block.first_row
+        return fold_of(np.arange(first, first + len(block)), self.n_folds, self.seed), block
+
+
+def numbered(block: Block) -> tuple[Array, Block]:
+    """Groups that the last component of the response numbers, which is no response then."""
+    return block.y[:, -1].astype(np.int64), replace(block, y=block.y[:, :-1])
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A block of which the rows of one group weigh nothing."""
+
+    groups: Groups
+    i: int
+
+    def __call__(self, block: Block) -> Block:
+        """The same rows with other weights."""
+        weight = np.ones(len(block)) if block.weight is None else block.weight
+        return replace(block, weight=np.where(self.groups(block)[0] == self.i, 0.0, weight))
+
+
+def in_groups(blocks: Iterable[Block], groups: Groups) -> Iterator[tuple[int, Block]]:
+    """Blocks of rows of one group each, with the number of the group."""
+    for block in blocks:
+        here, block = groups(block)
+        present = np.unique(here)
+        if len(present) == 1:
+            yield int(present[0]), block
+            continue
+        for i in present:
+            yield int(i), block.rows(np.flatnonzero(here == i))
+
+
+def _parts(blocks: Iterable[tuple[int, Block]], keep: dict[str, Any]) -> Iterator[tuple[int, Moments]]:
+    """The moments of each numbered block, about the mean of the first one, so that merging is plain addition.
+
+    That is safe however far the data drifts from there: drift by D adds D² to the variance itself, so the rounding of
+    D² is relative to that, up to the number of blocks.
+    """
+    keep = {**keep, "scratch": Scratch()}
+    raw = isinstance(keep.get("center"), int)
+    for i, block in blocks:
+        part = Moments.of_block(block.views, block.y, block.weight, **keep)
+        if not raw:  # the very arrays, which it takes no look at to see that they are the same
+            keep["center"] = part.centers
+        keep["y_center"] = part.y_center
+        yield i, part
+
+
+@dataclass(frozen=True)
+class MomentsOf:
+    """The moments of all rows; `keep` as in `Moments.of_block`."""
+
+    keep: dict[str, Any]
+    nbytes: int = 0
+    takes_any_response = True
+    """Whether responses and weights may lie where the views do, too."""
+
+    def __call__(self, blocks: Iterable[Block]) -> Moments:
+        """O(rows · n²)."""
+        parts = (part for _, part in _parts(((0, block) for block in blocks), self.keep))
+        return reduce(Moments.merge, parts).to_numpy()
+
+    def merge(self, one: Moments, two: Moments) -> Moments:
+        """O(n²)."""
+        return one.merge(two)
+
+
+@dataclass(frozen=True)
+class MomentsOfGroups:
+    """The moments of the rows of each group; O(rows · n²) for all groups together."""
+
+    groups: Groups
+    n_groups: int
+    keep: dict[str, Any]
+    nbytes: int = 0
+
+    def __call__(self, blocks: Iterable[Block]) -> list[Moments]:
+        """One `Moments` for each group, which may be empty."""
+        parts: list[Moments | None] = [None] * self.n_groups
+        for i, part in _parts(in_groups(blocks, self.groups), self.keep):
+            held = parts[i]
+            parts[i] = part.to_numpy() if held is None else held + part.to_numpy()
+        some = next(part for part in parts if part is not None)
+        return [_zero_like(some) if part is None else part for part in parts]
+
+    def merge(self, one: list[Moments], two: list[Moments]) -> list[Moments]:
+        """O(n²) for each group."""
+        return [a + b for a, b in zip(one, two, strict=True)]
+
+
+def _zero_like(moments: Moments) -> Moments:
+    keep = moments.keep
+    return Moments.zero(
+        moments.n_features,
+        n_responses=moments.n_responses,
+        blocks=keep.blocks,
+        covariance=keep.covariance,
+        cross_covariance=keep.cross_covariance,
+    )
+
+
+@dataclass(frozen=True)
+class SumsOf:
+    """The float64 sums over blocks of the arrays that a function makes of each."""
+
+    of_block: Callable[[Block], tuple[Array, ...]]
+    nbytes: int = 0
+
+    def __call__(self, blocks: Iterable[Block]) -> tuple[Array, ...]:
+        """One array for each that the function makes."""
+        totals: tuple[Array, ...] = ()
+        for block in blocks:
+            parts = self.of_block(block)
+            totals = totals or tuple(np.zeros(np.shape(part)) for part in parts)
+            for total, part in zip(totals, parts, strict=True):
+                total += part
+        return totals
+
+    def merge(self, one: tuple[Array, ...], two: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Plain addition."""
+        return tuple(a + b for a, b in zip(one, two, strict=True))
+
+
+@dataclass(frozen=True)
+class SumsOfGroups:
+    """The same for each group of rows: one tuple of sums for each, None where a group has no rows."""
+
+    of_block: Callable[[Block], tuple[Array, ...]]
+    groups: Groups
+    n_groups: int
+    nbytes: int = 0
+
+    def __call__(self, blocks: Iterable[Block]) -> list[tuple[Array, ...] | None]:
+        """One tuple of arrays for each group."""
+        sums: list[tuple[Array, ...] | None] = [None] * self.n_groups
+        one = SumsOf(self.of_block)
+        for i, block in in_groups(blocks, self.groups):
+            sums[i] = _joined(sums[i], one([block]))
+        return sums
+
+    def merge(self, one: list[Any], two: list[Any]) -> list[Any]:
+        """Plain addition, group by group."""
+        return [_joined(a, b) for a, b in zip(one, two, strict=True)]
+
+
+def _joined(one: tuple[Array, ...] | None, two: tuple[Array, ...] | None) -> tuple[Array, ...] | None:
+    if one is None or two is None:
+        return two if one is None else one
+    for total, part in zip(one, two, strict=True):
+        total += part
+    return one

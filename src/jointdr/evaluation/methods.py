@@ -1,0 +1,213 @@
+"""The methods that `evaluate` puts side by side: unfitted models, and what of each is tuned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jointdr.data.dyads import Dyads
+from jointdr.data.splits import By
+from jointdr.datasets.spectral import lsa_features
+from jointdr.estimators.base import ViewsTransformer
+from jointdr.estimators.family import PCA
+from jointdr.estimators.jdr import JDR
+from jointdr.estimators.phd import PHD
+from jointdr.estimators.sir import SOLS
+from jointdr.prediction.association import AssociationModel
+from jointdr.prediction.imc import IMC
+from jointdr.prediction.popularity import Popularity
+from jointdr.prediction.recommender import Recommender
+from jointdr.prediction.search.tuning import recipe
+from jointdr.runtime.arrays import Array, is_sparse
+
+Grid = dict[str, list[Any]]
+
+WIDE = 2000
+"""A sparse table with more features than this has no covariance that could be normalized as it is."""
+
+REDUCED = 400
+"""To so many features tables are reduced, at most, for methods that need a covariance."""
+
+SLOW = 3000
+"""Kernel ridge regression is left out, unless it is asked for, where one side has more entities than this."""
+
+BANDWIDTHS = [0.0, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5]
+"""Of Gaussian kernels, in units of the root mean square distance; with 0 a side is ignored."""
+
+ANGLES = [power**-0.5 for power in (1, 2, 3, 5, 8, 16)]
+"""Bandwidths of weights of angles, (cos φ)^(1/h²)."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """An unfitted model and what of it is tuned.
+
+    Attributes
+    ----------
+    model : Recommender
+    grid : mapping, sequence of mappings, or None
+        As in `jointdr.prediction.search.tuning.tuned`; None if there is nothing to tune.
+    reduced : bool
+        Whether the model is given the features that `reduced` makes, because it inverts their covariance.
+    """
+
+    model: Recommender
+    grid: Any = None
+    reduced: bool = False
+
+
+def standard_methods(dyads: Dyads, names: Iterable[str] | None = None, *, by: By = "rows") -> dict[str, Method]:
+    """Named methods with what of them is to be tuned on these dyads.
+
+    Parameters
+    ----------
+    dyads : Dyads
+        What they are going to be fitted to: numbers of directions go as far as its features do.
+    names : iterable of str, optional
+        Some of `NAMES`, in this order. By default all that are meant for this kind of data.
+    by : {"rows", "columns", "both", "pairs"}
+        What is going to be held out. It says which of the two sides is ignored by default.
+
+    Returns
+    -------
+    dict of str to Method
+
+    Notes
+    -----
+    ``JDR + KR`` is the paper's method: coordinates scaled by Σ^½, Gaussian kernels, and 20 to 100 directions. ``JDR``
+    is an `AssociationModel` with the stages of `jointdr.prediction.search.tuning.recipe`. ``PCA + KR``, ``pHd + KR`` and ``sOLS + KR``
+    have other embeddings (`PCA`, `PHD`, `SOLS`) and the same kernels, and are also offered Σ^½. ``no reduction``
+    takes the features as they are, with Gaussian kernels or weights of angles; ``columns ignored`` and ``rows ignored``
+    use one side of them only, with either kernel. ``bilinear ridge`` and ``kernel ridge`` are the ridge heads on the
+    features as they are, ``popularity`` is `Popularity`.
+
+    Normalizing takes a covariance that can be inverted, so wide tables are reduced first, see `reduced`. Kernels take
+    the features as they are, and so does ``JDR``, whose ridge is tuned, unless they are sparse and more than 2000.
+    """
+    chosen = _default_names(dyads, by) if names is None else list(names)
+    if unknown := [name for name in chosen if name not in _METHODS]:
+        raise ValueError(f"names has methods that there are not: {unknown}; choose from {list(_METHODS)}.")
+    if not chosen:
+        raise ValueError(f"names is empty; choose from {list(_METHODS)}.")
+    return {name: _METHODS[name](dyads) for name in chosen}
+
+
+def reduced(dyads: Dyads) -> Dyads:
+    """The dyads with at most 400 features a side, and at most half as many as entities.
+
+    A table with more is replaced by its leading left singular vectors times singular values (`lsa_features`) of all of
+    its entities, known and new: the scores are not looked at, as they are not for spectral features of a network.
+    """
+    tables = [_reduced(X) for X in (dyads.A, dyads.B)]
+    if tables[0] is dyads.A and tables[1] is dyads.B:
+        return dyads
+    part = dyads._with(dyads.Y, tables, (dyads.row_ids, dyads.column_ids))
+    before = zip(dyads.feature_names, tables, (dyads.A, dyads.B), strict=True)
+    names = [name if new is old else None for name, new, old in before]
+    part.feature_names = (names[0], names[1])
+    return part
+
+
+# ---------------------------------------------------------------- inner workings
+
+
+def _reduced(X: Array) -> Array:
+    k = _width(X.shape[0])
+    return X if X.shape[1] <= k else lsa_features(X, k)
+
+
+def _default_names(dyads: Dyads, by: By) -> list[str]:
+    left_out = {"rows": ["rows ignored"], "columns": ["columns ignored"]}.get(by, ["rows ignored", "columns ignored"])
+    if max(dyads.shape) > SLOW:
+        left_out.append("kernel ridge")
+    return [name for name in _METHODS if name not in left_out]
+
+
+def _ranks(dyads: Dyads) -> list[int]:
+    """20, 40, ..., 100 directions, or as many as there can be."""
+    most = min(*(min(n, _width(m)) for n, m in zip(dyads.n_features, dyads.shape, strict=True)))
+    return sorted({min(r, most) for r in (20, 40, 60, 80, 100)})
+
+
+def _width(m: int) -> int:
+    """The most features that m entities are described by after a reduction."""
+    return max(1, min(REDUCED, m // 2))
+
+
+def _kernel_regression(embedding: Callable[[int], ViewsTransformer], scales: list[Any]) -> Callable[[Dyads], Method]:
+    """An embedding and Gaussian kernels: directions with columns ignored or not, then Σ, then both bandwidths."""
+
+    def method(dyads: Dyads) -> Method:
+        model = AssociationModel(embedding(_ranks(dyads)[-1]), scale=scales[0], random_state=0)
+        stages: list[Grid] = [
+            {"n_components": _ranks(dyads), "column_bandwidth": [0.0, 0.3], "row_bandwidth": BANDWIDTHS},
+            {"scale": scales, "row_bandwidth": BANDWIDTHS},
+            {"column_bandwidth": BANDWIDTHS, "row_bandwidth": BANDWIDTHS},
+        ]
+        return Method(model, stages, reduced=True)
+
+    return method
+
+
+def _tuned_jdr(dyads: Dyads) -> Method:
+    wide = any(is_sparse(X) and X.shape[1] > WIDE for X in (dyads.A, dyads.B))
+    model = AssociationModel(random_state=0)
+    if wide:  # the recipe asks for sizes only
+        sizes = zip(dyads.shape, dyads.n_features, strict=True)
+        tables = [np.zeros((m, min(n, _width(m)))) for m, n in sizes]
+        dyads = dyads._with(dyads.Y, tables, (dyads.row_ids, dyads.column_ids))
+    return Method(model, recipe(model, dyads), reduced=wide)
+
+
+def _imc(dyads: Dyads) -> Method:
+    grid: Grid = {"n_components": _ranks(dyads)[::2], "alpha": [0.001, 0.01, 0.1, 1.0, 10.0]}
+    return Method(IMC(min(10, _ranks(dyads)[-1])), [grid, {"n_components": _ranks(dyads)}], reduced=True)
+
+
+def _features(*stages: Grid, **params: Any) -> Callable[[Dyads], Method]:
+    """The features as they are."""
+    return lambda dyads: Method(AssociationModel(None, random_state=0, **params), list(stages))
+
+
+def _one_side(used: str, ignored: str) -> Callable[[Dyads], Method]:
+    alone: Grid = {f"{ignored}_bandwidth": [0.0]}
+    angles: Grid = {**alone, "kernel": ["cosine"], f"{used}_bandwidth": ANGLES}
+    return _features({**alone, f"{used}_bandwidth": BANDWIDTHS}, angles)
+
+
+def _bilinear_ridge(dyads: Dyads) -> Method:
+    model = AssociationModel(None, head="bilinear", random_state=0)
+    return Method(model, {"alpha": [1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0]}, reduced=True)
+
+
+_METHODS: dict[str, Callable[[Dyads], Method]] = {
+    "JDR + KR": _kernel_regression(JDR, [0.5]),
+    "JDR": _tuned_jdr,
+    "PCA + KR": _kernel_regression(PCA, [0.5, None]),
+    "pHd + KR": _kernel_regression(PHD, [0.5, None]),
+    "sOLS + KR": _kernel_regression(SOLS, [0.5, None]),
+    "IMC": _imc,
+    "no reduction": _features({"column_bandwidth": BANDWIDTHS, "row_bandwidth": BANDWIDTHS}),
+    "no reduction (cosine)": _features(
+        {"kernel": ["cosine"], "borrow": [0.5], "column_bandwidth": [ANGLES[2]], "row_bandwidth": ANGLES},
+        {"column_bandwidth": [0.0, *ANGLES], "borrow": [0.1, 0.25, 0.5, 0.75, 0.9, 1.0]},
+        {"row_bandwidth": [0.0, *ANGLES]},
+    ),
+    "columns ignored": _one_side("row", "column"),
+    "rows ignored": _one_side("column", "row"),
+    "bilinear ridge": _bilinear_ridge,
+    "kernel ridge": _features(
+        {"kernel": ["gaussian", "cosine"], "bandwidth": [(0.35, 0.35), (0.7, 0.7)], "alpha": [0.1, 1.0]},
+        {"alpha": [0.01, 0.1, 1.0, 10.0]},
+        {"row_bandwidth": [0.25, 0.35, 0.5, 0.7]},
+        {"column_bandwidth": [0.25, 0.35, 0.5, 0.7]},
+        head="kernel_ridge",
+    ),
+    "popularity": lambda dyads: Method(Popularity()),
+}
+
+NAMES = tuple(_METHODS)
+"""The names of all methods."""

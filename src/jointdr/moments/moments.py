@@ -1,0 +1,415 @@
+"""Moments: the small mergeable summary of (a, b, ..., y) that every method here is a function of.
+
+A `Moments` holds sums of products of deviations from a *centre* that lies near the mean, together
+with the first-order sums about that centre. Three operations then need one formula, the translation
+of the centre (`Moments.about`): merging two moments (translate both to the joint mean, add), centring
+(translate by the remaining mean) and rebuilding raw moments (translate to zero). Because the
+first-order sums are kept, the mean is never rounded to the precision of its own size, and merging
+one row at a time is as accurate as one large block, however large the means are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+
+from jointdr.moments.block_sums import Covariance, Keep, block_sums
+from jointdr.runtime.arrays import Array, Scratch, like, namespace, to_numpy
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Moments of K views and a response with q components, about a centre, as sums over rows.
+
+    Build them with `of_block` (or `zero`), join them with `merge` or ``+``; read them through the methods
+    below, which give the paper's normalized central quantities. Merging is associative and commutative up
+    to rounding, with `zero` as its neutral element.
+
+    Attributes
+    ----------
+    n_samples : int
+        Number of rows seen.
+    weight, weight_squared : float
+        Σ w and Σ w².
+    n_features : tuple of int
+        Number of features of each view.
+    means : tuple of arrays
+        The weighted mean of each view.
+    y_mean : array of shape (q,)
+        The weighted mean of the response.
+    """
+
+    n_samples: int
+    weight: float
+    weight_squared: float
+    keep: Keep
+    eps: float
+    centers: tuple[Array, ...]
+    y_center: Array
+    sums: tuple[Array, ...]
+    y_sum: Array
+    scatters: tuple[Array | None, ...]
+    y_scatters: tuple[Array, ...]
+    y_scatter: Array
+    cross_scatters: Mapping[tuple[int, int], Array] = field(default_factory=dict)
+    thirds: Mapping[tuple[int, int], Array] = field(default_factory=dict)
+
+    # ---------------------------------------------------------------- construction
+
+    @classmethod
+    def zero(
+        cls,
+        n_features: Sequence[int],
+        *,
+        n_responses: int = 1,
+        blocks: Iterable[str] = ("cross",),
+        covariance: Covariance | Sequence[Covariance] = "full",
+        cross_covariance: bool = True,
+    ) -> Moments:
+        """The moments of no rows: the neutral element of `merge`."""
+        keep = Keep.of(len(n_features), blocks, covariance, cross_covariance)
+        views = [np.zeros((0, n)) for n in n_features]
+        return cls(keep=keep, **block_sums(views, np.zeros((0, n_responses)), None, keep, 0, None, Scratch()))
+
+    @classmethod
+    def of_block(
+        cls,
+        views: Sequence[Array],
+        y: Array | None = None,
+        weight: Array | None = None,
+        *,
+        blocks: Iterable[str] = ("cross",),
+        covariance: Covariance | Sequence[Covariance] = "full",
+        cross_covariance: bool = True,
+        center: Sequence[Array] | Literal[0] | None = None,
+        y_center: Array | None = None,
+        scratch: Scratch | None = None,
+    ) -> Moments:
+        """The moments of one block of rows.
+
+        Parameters
+        ----------
+        views : sequence of (rows, n_k) arrays
+            Dense arrays of one Array API library, or SciPy CSR matrices, which are never densified. Products
+            run in float32 if all views are float32 and in float64 otherwise; results are float64.
+        y : (rows,) or (rows, q) array, optional
+            The response. Only needed if `blocks` is not empty.
+        weight : (rows,) array, optional
+            Non-negative sample weights.
+        blocks, covariance, cross_covariance
+            What to compute, see `Keep`.
+        center : None, 0 or one vector per view
+            The point about which sums are taken: by default the block's own mean (0 for sparse views), 0
+            for raw sums.
+        y_center : scalar or (q,) array, optional
+            The same for the response. Blocks that share it can be merged without `cross_covariance`.
+        scratch : Scratch, optional
+            Buffers to use again from block to block.
+
+        Notes
+        -----
+        Steps 1.1, 1.2 and 2.1 of Algorithm 1 on a block. Cost O(rows · n²) for each matrix that is kept.
+        """
+        keep = Keep.of(len(views), blocks, covariance, cross_covariance)
+        moments = cls(keep=keep, **block_sums(views, y, weight, keep, center, y_center, scratch or Scratch()))
+        if center is None or isinstance(center, int) or moments._is_about(center, moments.y_center):
+            return moments
+        return moments.about(center)  # sparse views, which were not centred
+
+    # ---------------------------------------------------------------- algebra
+
+    def about(self, center: Sequence[Array] | Literal[0] | None = None, y_center: Array | None = None) -> Moments:
+        """The same moments about another point; 0 gives raw sums, None leaves a centre where it is."""
+        xp = namespace(*self.centers)
+        if center is None:
+            center = self.centers
+        elif isinstance(center, int):
+            center = [xp.zeros_like(c) for c in self.centers]
+        center = [like(c, old) for c, old in zip(center, self.centers, strict=True)]
+        if y_center is None:
+            y_center = self.y_center
+        y_center = xp.zeros_like(self.y_center) + like(y_center, self.y_center)
+        shifted = self._translated(
+            [c - new for c, new in zip(self.centers, center, strict=True)], self.y_center - y_center
+        )
+        return replace(shifted, centers=tuple(center), y_center=y_center)
+
+    def central(self) -> Moments:
+        """The same moments about their own mean."""
+        if not self.weight:
+            return self
+        shifted = self._translated([-s / self.weight for s in self.sums], -self.y_sum / self.weight)
+        xp = namespace(*self.centers)
+        return replace(
+            shifted,
+            centers=self.means,
+            y_center=self.y_mean,
+            sums=tuple(xp.zeros_like(s) for s in self.sums),
+            y_sum=xp.zeros_like(self.y_sum),
+        )
+
+    def _translated(self, deltas: Sequence[Array], delta_y: Array) -> Moments:
+        """Moments of x + δ and y + δ_y about the same centres."""
+        w = self.weight
+
+        def outer(u: Array, v: Array) -> Array:
+            return u[:, None] * v[None, :]
+
+        def second(M: Array, du: Array, su: Array, dv: Array, sv: Array) -> Array:
+            moved = M + outer(du, sv + w * dv)
+            moved += outer(su, dv)
+            return moved
+
+        scatters: list[Array | None] = []
+        for M, d, s in zip(self.scatters, deltas, self.sums, strict=True):
+            if M is None or M.ndim == 1:
+                scatters.append(None if M is None else M + d * (2 * s + w * d))
+            else:
+                scatters.append(second(M, d, s, d, s))
+        cross = {
+            (j, k): second(M, deltas[j], self.sums[j], deltas[k], self.sums[k])
+            for (j, k), M in self.cross_scatters.items()
+        }
+        thirds = {}
+        for (j, k), T in self.thirds.items():
+            # Σ (a+δa)(y+δy)(b+δb)ᵀ = T + δa C_ybᵀ + C_ay δbᵀ + S_y δa δbᵀ + δy Σ (a+δa)(b+δb)ᵀ
+            right = self.y_scatters[k].T + self.y_sum[:, None] * deltas[k][None, :]
+            T = T + deltas[j][None, :, None] * right[:, None, :]
+            T += self.y_scatters[j].T[:, :, None] * deltas[k][None, None, :]
+            between = scatters[j] if j == k else cross.get((j, k))
+            if between is not None:
+                T += delta_y[:, None, None] * between[None, :, :]
+            elif not self._is_rounding(delta_y):
+                missing = "covariance='full'" if j == k else "cross_covariance=True"
+                raise ValueError(
+                    "These moments were taken without the covariances that it takes to move the centre of y. "
+                    f"Compute all blocks with {missing}, or with the same y_center."
+                )
+            thirds[j, k] = T
+        return replace(
+            self,
+            sums=tuple(s + w * d for s, d in zip(self.sums, deltas, strict=True)),
+            y_sum=self.y_sum + w * delta_y,
+            scatters=tuple(scatters),
+            y_scatters=tuple(
+                second(M, d, s, delta_y, self.y_sum) for M, d, s in zip(self.y_scatters, deltas, self.sums, strict=True)
+            ),
+            y_scatter=second(self.y_scatter, delta_y, self.y_sum, delta_y, self.y_sum),
+            cross_scatters=MappingProxyType(cross),
+            thirds=MappingProxyType(thirds),
+        )
+
+    def _is_rounding(self, delta_y: Array) -> bool:
+        """Whether moving y by this much is below the rounding of y's own spread."""
+        xp = namespace(*self.centers)
+        spread_squared = xp.linalg.diagonal(self.y_scatter) / (self.weight or 1.0)
+        return bool(xp.all(delta_y**2 <= 1e-26 * spread_squared))
+
+    def merge(self, other: Moments) -> Moments:
+        """The moments of the rows of both. Cost O(n²), whatever the number of rows."""
+        if not isinstance(other, Moments):
+            raise TypeError(f"Moments can only be merged with Moments, not {type(other).__name__}.")
+        if self.keep != other.keep or self.n_features != other.n_features or self.n_responses != other.n_responses:
+            raise ValueError(
+                "Only moments of the same views, normalization and blocks can be merged; got "
+                f"{self.n_features} with {self.keep} and {other.n_features} with {other.keep}."
+            )
+        for one, two in ((self, other), (other, self)):
+            if one.n_samples == 0:
+                return two
+        centers = [
+            self._common(other, *parts)
+            for parts in zip(self.centers, self.sums, other.centers, other.sums, strict=True)
+        ]
+        y_center = self._common(other, self.y_center, self.y_sum, other.y_center, other.y_sum)
+        one, two = (m if m._is_about(centers, y_center) else m.about(centers, y_center) for m in (self, other))
+
+        def added(u: Any, v: Any) -> Any:
+            if u is None:
+                return None
+            if isinstance(u, tuple):
+                return tuple(added(p, q) for p, q in zip(u, v, strict=True))
+            if isinstance(u, Mapping):
+                return MappingProxyType({key: u[key] + v[key] for key in u})
+            return u + v
+
+        sums = {
+            f.name: added(getattr(one, f.name), getattr(two, f.name))
+            for f in fields(self)
+            if f.name not in ("keep", "eps", "centers", "y_center")
+        }
+        return replace(one, eps=max(one.eps, two.eps), **sums)
+
+    def _common(self, other: Moments, c: Array, s: Array, d: Array, t: Array) -> Array:
+        """The centre shared by two parts: theirs if it is the same, the joint mean otherwise."""
+        xp = namespace(c)
+        total = self.weight + other.weight
+        if not total or c is d or bool(xp.all(c == d)):
+            return c
+        return c + (s + t + other.weight * (d - c)) / total
+
+    def _is_about(self, centers: Sequence[Array], y_center: Array) -> bool:
+        xp = namespace(*self.centers)
+        pairs = [*zip(self.centers, centers, strict=True), (self.y_center, y_center)]
+        return all(c is d or bool(xp.all(c == like(d, c))) for c, d in pairs)
+
+    def __add__(self, other: Moments) -> Moments:
+        return self.merge(other) if isinstance(other, Moments) else NotImplemented
+
+    def __radd__(self, other: object) -> Moments:
+        return self if isinstance(other, int) and other == 0 else NotImplemented  # sum() starts at 0
+
+    def scaled(self, factor: float) -> Moments:
+        """The moments as if every row had been seen `factor` times: ``m.scaled(2)`` is ``m + m``.
+
+        Every sum is multiplied, Σw² among them, so that the effective number of rows (Σw)²/Σw² is too. `n_samples` is
+        rounded to a whole number of rows; `factor` need not be whole, but not negative.
+        """
+        if not 0 <= factor < np.inf:
+            raise ValueError(f"factor={factor!r} must be a number >= 0: it says how often every row counts.")
+
+        def times(v: Any) -> Any:
+            if isinstance(v, tuple):
+                return tuple(times(p) for p in v)
+            if isinstance(v, Mapping):
+                return MappingProxyType({key: times(p) for key, p in v.items()})
+            return None if v is None else v * factor
+
+        kept = ("n_samples", "keep", "eps", "centers", "y_center")
+        sums = {f.name: times(getattr(self, f.name)) for f in fields(self) if f.name not in kept}
+        return replace(self, n_samples=round(self.n_samples * factor), **sums)
+
+    def relabelled(self, y_center: Array) -> Moments:
+        """The moments of the same rows if y had been measured from another origin: only its centre moves."""
+        xp = namespace(*self.centers)
+        return replace(self, y_center=xp.zeros_like(self.y_center) + like(y_center, self.y_center))
+
+    def with_covariances(self, other: Moments) -> Moments:
+        """These moments with the covariances of others, of the same rows about the same centre, in place of its own."""
+        if self.n_samples != other.n_samples or not self._is_about(other.centers, self.y_center):
+            raise ValueError("Covariances can only be taken over from moments of the same rows about the same centre.")
+        keep = replace(self.keep, covariance=other.keep.covariance, cross_covariance=other.keep.cross_covariance)
+        return replace(self, keep=keep, scatters=other.scatters, cross_scatters=other.cross_scatters)
+
+    def select(self, masks: Sequence[Array]) -> Moments:
+        """The moments of the chosen features alone: one boolean mask or index array per view."""
+        at = [np.flatnonzero(m) if np.asarray(m).dtype == bool else np.asarray(m) for m in masks]
+
+        def rows_columns(M: Array, j: int, k: int) -> Array:
+            return M[..., at[j], :][..., at[k]]
+
+        host = self.to_numpy()
+        return replace(
+            host,
+            centers=tuple(c[i] for c, i in zip(host.centers, at, strict=True)),
+            sums=tuple(s[i] for s, i in zip(host.sums, at, strict=True)),
+            scatters=tuple(
+                None if M is None else (M[at[k]] if M.ndim == 1 else rows_columns(M, k, k))
+                for k, M in enumerate(host.scatters)
+            ),
+            y_scatters=tuple(M[i] for M, i in zip(host.y_scatters, at, strict=True)),
+            cross_scatters=MappingProxyType(
+                {(j, k): rows_columns(M, j, k) for (j, k), M in host.cross_scatters.items()}
+            ),
+            thirds=MappingProxyType({(j, k): rows_columns(T, j, k) for (j, k), T in host.thirds.items()}),
+        )
+
+    def to_numpy(self) -> Moments:
+        """The same moments as NumPy arrays on the host."""
+
+        def moved(v: Any) -> Any:
+            if isinstance(v, tuple):
+                return tuple(moved(p) for p in v)
+            if isinstance(v, Mapping):
+                return MappingProxyType({key: moved(p) for key, p in v.items()})
+            return v if v is None or isinstance(v, (int, float, Keep)) else to_numpy(v)
+
+        return replace(self, **{f.name: moved(getattr(self, f.name)) for f in fields(self)})
+
+    def __reduce__(self) -> Any:  # mapping proxies do not pickle
+        state = {f.name: dict(v) if isinstance(v := getattr(self, f.name), Mapping) else v for f in fields(self)}
+        return _rebuilt, (state,)
+
+    # ---------------------------------------------------------------- what the methods read
+
+    @property
+    def n_views(self) -> int:
+        """Number of views K."""
+        return len(self.centers)
+
+    @property
+    def n_features(self) -> tuple[int, ...]:
+        """Number of features of each view."""
+        return tuple(int(c.shape[0]) for c in self.centers)
+
+    @property
+    def n_responses(self) -> int:
+        """Number of components of the response q; 0 if it was not looked at."""
+        return int(self.y_center.shape[0])
+
+    @property
+    def means(self) -> tuple[Array, ...]:
+        """Step 1.1: the mean of each view."""
+        return tuple(c + s / (self.weight or 1.0) for c, s in zip(self.centers, self.sums, strict=True))
+
+    @property
+    def y_mean(self) -> Array:
+        """Step 1.1: the mean of the response, of shape (q,)."""
+        return self.y_center + self.y_sum / (self.weight or 1.0)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the second- and third-order sums."""
+        held = [*self.scatters, *self.cross_scatters.values(), *self.thirds.values()]
+        return sum(8 * int(np.prod(M.shape)) for M in held if M is not None)
+
+    def covariance(self, view: int) -> Array:
+        """Step 1.2: Σ_a about the centre, (n, n), or (n,) where only the diagonal is kept."""
+        M = self.scatters[view]
+        if M is None:
+            raise ValueError(f"The covariance of view {view} was not kept; compute the moments with covariance='full'.")
+        return M / self.weight
+
+    def variances(self, view: int) -> Array:
+        """The variance of each feature of a view about the centre."""
+        M = self.scatters[view]
+        if M is None or M.ndim == 1:
+            return self.covariance(view)
+        return namespace(M).linalg.diagonal(M) / self.weight
+
+    def cross_covariance(self, j: int, k: int) -> Array:
+        """C_ab about the centre, (n_j, n_k)."""
+        if (j, k) not in self.cross_scatters:
+            raise ValueError("The cross covariance was not kept; compute the moments with cross_covariance=True.")
+        return self.cross_scatters[j, k] / self.weight
+
+    def response_covariance(self, view: int) -> Array:
+        """C_ay about the centre, (n, q)."""
+        return self.y_scatters[view] / self.weight
+
+    def y_covariance(self) -> Array:
+        """The covariance of the response about the centre, (q, q)."""
+        return self.y_scatter / self.weight
+
+    @property
+    def y_variances(self) -> Array:
+        """The variance of each component of the response about its mean, (q,)."""
+        return namespace(self.y_scatter).linalg.diagonal(self.y_covariance()) - (self.y_sum / self.weight) ** 2
+
+    def third(self, j: int, k: int) -> Array:
+        """T_ayb (or T_aya for j = k) about the centre, (q, n_j, n_k): step 2.1 before normalization."""
+        if (j, k) not in self.thirds:
+            block = "within" if j == k else "cross"
+            raise ValueError(
+                f"T of views {j} and {k} was not kept; compute the moments with blocks including {block!r}."
+            )
+        return self.thirds[j, k] / self.weight
+
+
+def _rebuilt(state: dict[str, Any]) -> Moments:
+    fields: dict[str, Any] = {name: MappingProxyType(v) if isinstance(v, dict) else v for name, v in state.items()}
+    return Moments(**fields)

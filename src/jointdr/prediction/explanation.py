@@ -1,0 +1,104 @@
+"""Explanations of a predicted score: the known pairs that carried it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jointdr.engines.rows import slices
+from jointdr.prediction.ranking import table
+from jointdr.runtime.arrays import Array, is_sparse
+
+BLOCK = 100_000
+"""Pairs that are looked at together, so that they stay in the cache."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Which known pairs a predicted score comes from.
+
+    Attributes
+    ----------
+    row, column : str
+        The pair that was predicted.
+    score : float
+        The prediction: the sum of all contributions.
+    pairs : DataFrame, or structured array where pandas is not installed
+        The known pairs that contributed most: row, column, score, weight, and contribution = weight · score.
+    rest : float
+        What all other known pairs contributed.
+    n_pairs : int
+        How many known pairs with a score other than 0 had a weight.
+    """
+
+    row: str
+    column: str
+    score: float
+    pairs: Any
+    rest: float
+    n_pairs: int
+
+    def __str__(self) -> str:
+        lines = [f"{self.row} – {self.column}: {self.score:.4g}"]
+        columns = (self.pairs[name] for name in ("row", "column", "score", "weight", "contribution"))
+        for row, column, score, weight, contribution in zip(*columns, strict=True):
+            lines.append(f"{contribution:10.4g} = {weight:.3g} × {score:.4g}   {row} – {column}")
+        others = self.n_pairs - len(lines) + 1
+        if others > 0:
+            lines.append(f"{self.rest:10.4g}   {others} other known pairs")
+        return "\n".join(lines)
+
+
+def explained(weights: Any, Y: Array, ids: tuple[Array, Array], names: tuple[str, str], k: int) -> Explanation:
+    """The largest contributions to Σ w_pq y_pq.
+
+    Parameters
+    ----------
+    weights : (m_A, m_B) array, Products, or CSR array with the pattern of Y
+    Y : (m_A, m_B) array, or CSR array
+    ids : two arrays of str
+        Of the known rows and columns.
+    names : two str
+        Of the predicted pair.
+    k : int
+    """
+    if is_sparse(Y):
+        i, j = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)), Y.indices
+        w = weights.data if is_sparse(weights) else weights[i, j]
+        contribution = w * Y.data
+        top = _largest(np.abs(contribution), k)
+        i, j, y, w = i[top], j[top], Y.data[top], w[top]
+        score, count = float(contribution.sum()), int(np.count_nonzero(contribution))
+    else:
+        i, j, score, count = _largest_of_grid(weights, Y, k)
+        y, w = Y[i, j], weights[i, j]
+    kept = w * y != 0
+    i, j, y, w = i[kept], j[kept], y[kept], w[kept]
+    pairs = table(row=ids[0][i], column=ids[1][j], score=y, weight=w, contribution=w * y)
+    return Explanation(names[0], names[1], score, pairs, score - float((w * y).sum()), count)
+
+
+def _largest(values: Array, k: int) -> Array:
+    """The places of the k largest values, largest first and the earlier of equal ones first; O(m)."""
+    places = np.arange(len(values))
+    if k < len(values):
+        places = np.flatnonzero(values >= np.partition(values, len(values) - k)[-k])
+    return places[np.argsort(-values[places], kind="stable")[:k]]
+
+
+def _largest_of_grid(weights: Any, Y: Array, k: int) -> tuple[Array, Array, float, int]:
+    """The rows and columns of the k largest |w_pq y_pq|, the sum of all w_pq y_pq, and how many are not 0.
+
+    They are in the k rows with the largest maxima, because an entry of another row has at least k before it; so a few
+    rows at a time are enough to look at.
+    """
+    most, score, count = np.empty(len(Y)), 0.0, 0
+    for at in slices(len(Y), max(1, BLOCK // Y.shape[1])):
+        part = weights[at] * Y[at]
+        score, count = score + float(part.sum()), count + int(np.count_nonzero(part))
+        most[at] = np.abs(part, out=part).max(axis=1)
+    rows = np.sort(_largest(most, k))
+    found = _largest(np.abs(weights[rows] * Y[rows]).ravel(), k)
+    return rows[found // Y.shape[1]], found % Y.shape[1], score, count

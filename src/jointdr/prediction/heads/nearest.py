@@ -1,0 +1,269 @@
+"""The nearest of many known entities, by an index: kernel sums over a million of them, cut to their largest terms."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jointdr.engines.rows import slices
+from jointdr.runtime import memory
+from jointdr.runtime.arrays import Array, is_sparse
+
+NEIGHBORS = 50
+"""Neighbours of an entity that count, unless another number is given."""
+
+EXACT_UP_TO = 20_000
+"""Entities of a kind that all count, unless a number of neighbours is given."""
+
+TREE_UP_TO = 4
+"""Coordinates in which a tree finds the nearest points faster than lists do, and misses none."""
+
+FEW = 2000
+"""Points for which a tree is as good in any number of coordinates, and takes less to call."""
+
+APPROXIMATE_FROM = 50_000
+"""Points that are worth an approximate index."""
+
+SLOW_FROM = 200_000
+"""Points in many coordinates that should have one."""
+
+RECALL = 0.95
+"""Share of the nearest points that an approximate index finds, at least, if half of the lists are enough for it."""
+
+SAMPLE = 200
+"""Points on which that is measured."""
+
+AT_ONCE = 16
+"""Queries in one call of faiss, which looks at 20 or more together, with roundings that depend on how many."""
+
+GATHERED_BYTES = 32_000_000
+"""Of coordinates of neighbours, at a time."""
+
+Search = Callable[[Array, int], Array]
+"""From queries and k to the numbers of the nearest points, (queries, k), nearest first; −1 where fewer were found."""
+
+
+class Found(NamedTuple):
+    """Squared distances of some points to known ones.
+
+    Attributes
+    ----------
+    D : (queries, m) or (queries, k) array
+        Infinite where a point must not count.
+    numbers : (queries, k) array of int, or None
+        To which known points; None for all of them in their order.
+    """
+
+    D: Array
+    numbers: Array | None = None
+
+
+@dataclass(frozen=True)
+class Index:
+    """Finds the k nearest of the known points; distances themselves are always exact.
+
+    By a tree of scikit-learn in up to 4 coordinates, or among up to 2000 points; otherwise by comparing all points
+    or, if there are 50 000 and faiss is installed (``pip install "jointdr[ann]"``), by lists of points that are near
+    each other, of which so many are looked through that at least 95 % of the nearest points of a sample are found.
+
+    Attributes
+    ----------
+    points : (m, r) array, or CSR matrix
+    k : int
+        Neighbours of a point, with itself if it is a known one.
+    cosine : bool
+        Whether points have length 1, and distances are 2 − 2 cos φ, also of points without features (length 0).
+
+    Notes
+    -----
+    Built when first searched, always in the same way: O(m r log m) for a tree, O(m^1.5 r) for lists. A search takes
+    O(m r) by comparing all, and about O(m^0.5 r) by lists for each of those that are looked through.
+    """
+
+    points: Array
+    k: int
+    cosine: bool = False
+
+    @property
+    def count(self) -> int:
+        """The number of known points."""
+        return int(self.points.shape[0])
+
+    @property
+    def kind(self) -> str:
+        """How points are found: ``"tree"``, ``"brute"`` or ``"lists"``."""
+        if is_sparse(self.points):
+            return "brute"
+        if self.points.shape[1] <= TREE_UP_TO or self.count <= FEW:
+            return "tree"
+        return "lists" if self.count >= APPROXIMATE_FROM and importlib.util.find_spec("faiss") else "brute"
+
+    @cached_property
+    def _search(self) -> Search:
+        if self.cosine:
+            lengths = np.diff(self.points.indptr) if is_sparse(self.points) else self.points.any(axis=1)
+            if not lengths.all():  # points without features, which are far from all others
+                featured = np.flatnonzero(lengths)
+                return _renumbered(self._search_of(self.points[featured]), featured)
+        return self._search_of(self.points)
+
+    def _search_of(self, points: Array) -> Search:
+        if points.shape[0] == 0:
+            return lambda Z, k: np.full((Z.shape[0], k), -1)
+        if self.kind == "brute" and self.count >= SLOW_FROM:
+            _warn_slow(points)
+        return _lists(points, self.k) if self.kind == "lists" else _by_sklearn(points, self.kind)
+
+    def search(self, Z: Array, own: Array | None = None, to_own: float = 0.0) -> Found:
+        """The nearest known points of some points, by number, with their squared distances.
+
+        Parameters
+        ----------
+        Z : (queries, r) array or CSR matrix
+        own : (queries,) array of int, optional
+            The numbers of these points, if they are known ones; they are then always among those found.
+        to_own : float
+            Their distances to themselves. Infinite: they do not count, and so one more is looked for.
+        """
+        k = min(self.k + (own is not None and not np.isfinite(to_own)), self.count)
+        numbers = self._search(Z, k)
+        if own is not None:
+            lost = ~(numbers == own[:, None]).any(axis=1)  # many copies, or an approximate search
+            numbers[lost, -1] = own[lost]
+        numbers.sort(axis=1)  # so that sums are always added up in the same order
+        D = self._distances(Z, numbers)
+        if own is not None:
+            D[numbers == own[:, None]] = to_own
+        D[numbers < 0] = np.inf
+        return Found(D, np.maximum(numbers, 0).astype(np.int32 if self.count < 2**31 else np.int64))
+
+    def _distances(self, Z: Array, numbers: Array) -> Array:
+        """The squared distances to the points with these numbers; O(queries · k · r)."""
+        D = np.empty(numbers.shape)
+        size = max(1, memory.within(GATHERED_BYTES, 0.1) // (8 * D.shape[1] * self.points.shape[1]))
+        for at in slices(len(numbers), size):
+            if is_sparse(self.points):
+                D[at] = self._sparse_distances(Z[at], numbers[at])
+            elif self.cosine:
+                D[at] = np.maximum(2.0 - 2.0 * np.einsum("ir,ikr->ik", Z[at], self.points[numbers[at]]), 0.0)
+            else:
+                difference = self.points[numbers[at]]
+                difference -= Z[at, None, :]
+                D[at] = np.einsum("ikr,ikr->ik", difference, difference)
+        return D
+
+    def _sparse_distances(self, Z: Array, numbers: Array) -> Array:
+        found = self.points[numbers.ravel()]
+        each = Z[np.repeat(np.arange(len(numbers)), numbers.shape[1])]
+        products = np.asarray(each.multiply(found).sum(axis=1)).reshape(numbers.shape)
+        if self.cosine:
+            return np.maximum(2.0 - 2.0 * products, 0.0)
+        lengths = np.asarray(found.multiply(found).sum(axis=1)).reshape(numbers.shape)
+        own = np.asarray(Z.multiply(Z).sum(axis=1)).reshape(-1, 1)
+        return np.maximum(own + lengths - 2.0 * products, 0.0)
+
+
+def _by_sklearn(points: Array, kind: str) -> Search:
+    """All distances, or a tree: nothing is missed."""
+    from sklearn.neighbors import NearestNeighbors
+
+    index = NearestNeighbors(algorithm="kd_tree" if kind == "tree" else "brute").fit(points)
+
+    def search(Z: Array, k: int) -> Array:
+        found = index.kneighbors(Z, min(k, points.shape[0]), return_distance=False)
+        return np.pad(found, ((0, 0), (0, k - found.shape[1])), constant_values=-1)
+
+    return search
+
+
+def _lists(points: Array, k: int) -> Search:
+    """Lists of points around centres (an inverted file), of which those with the nearest centres are looked through.
+
+    Their centres are always the same for the same points, unlike the graphs that several threads build, and a query
+    is answered in the same way whatever it is asked together with.
+    """
+    import faiss
+
+    x = np.ascontiguousarray(points, dtype=np.float32)
+    n_lists = 2 ** round(np.log2(np.sqrt(len(x))))
+    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(x.shape[1]), x.shape[1], n_lists)
+    index.cp.seed, index.cp.max_points_per_centroid = 0, 64
+    index.train(x)
+    index.add(x)
+
+    def search(Z: Array, k: int) -> Array:
+        z, found = np.ascontiguousarray(Z, dtype=np.float32), np.empty((Z.shape[0], k), dtype=np.int64)
+
+        def answer(part: slice) -> None:
+            for at in slices(part.stop - part.start, AT_ONCE):
+                here = slice(part.start + at.start, part.start + at.stop)
+                found[here] = index.search(z[here], k)[1]
+
+        # Threads of our own, each with many calls that are not split again: on a busy machine the threads of a short
+        # call wait for each other most of the time.
+        alone = functools.partial(faiss.omp_set_num_threads, 1)
+        with ThreadPoolExecutor(faiss.omp_get_max_threads(), initializer=alone) as threads:
+            list(threads.map(answer, slices(len(z), 64 * AT_ONCE)))
+        return found
+
+    sample = np.random.RandomState(0).choice(len(x), min(SAMPLE, len(x)), replace=False)
+    truth = faiss.knn(x[sample], x, k)[1]
+    index.nprobe = 4
+    while index.nprobe < n_lists // 2 and _overlap(search(x[sample], k), truth) < RECALL:
+        index.nprobe *= 2
+    return search
+
+
+def _overlap(found: Array, truth: Array) -> float:
+    """The share of the true neighbours that were found."""
+    return float(np.mean([np.isin(t, f).mean() for f, t in zip(found, truth, strict=True)]))
+
+
+def _renumbered(search: Search, numbers: Array) -> Search:
+    """A search of some of the points, with the numbers that these have among all."""
+
+    def renumbered(Z: Array, k: int) -> Array:
+        found = search(Z, k)
+        return np.where(found >= 0, numbers.take(found, mode="clip"), -1)
+
+    return renumbered
+
+
+def _warn_slow(points: Array) -> None:
+    how = (
+        "Features that are sparse have no approximate index: leave mix at 0, or reduce them"
+        if is_sparse(points)
+        else 'pip install "jointdr[ann]" gets an approximate index'
+    )
+    warnings.warn(
+        f"Every search compares all {points.shape[0]} points in {points.shape[1]} coordinates. {how}.", stacklevel=2
+    )
+
+
+def nearest_of(value: Any, counts: tuple[int, int], adaptive: int | None) -> tuple[int | None, int | None]:
+    """How many neighbours of rows and of columns count, from the parameter ``nearest``; None where all do."""
+    given = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
+    if len(given) != 2:
+        raise ValueError(f"nearest={value!r} must be one number, or one for rows and one for columns.")
+    a, b = (_checked(v, m, adaptive) for v, m in zip(given, counts, strict=True))
+    return a, b
+
+
+def _checked(value: Any, count: int, adaptive: int | None) -> int | None:
+    if isinstance(value, str) and value == "auto":
+        return None if count <= EXACT_UP_TO else max(NEIGHBORS, 2 * (adaptive or 0))
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or int(value) < 1:
+        raise ValueError(f"nearest={value!r} must be 'auto', None or an integer >= 1, or one for each side.")
+    if adaptive is not None and int(value) < adaptive:
+        raise ValueError(f"nearest={value} is less than adaptive={adaptive}, whose neighbour must be among them.")
+    return min(int(value), count)

@@ -1,0 +1,241 @@
+"""Ridge regression on a grid of pairs: y ≈ ȳ + φ(a)ᵀ M φ(b), with linear or kernel features φ.
+
+    min over M of Σ (y_ij − ȳ − φ_iᵀ M ψ_j)² + λ‖M‖²
+
+over the observed pairs. In the coordinates that make Σ φφᵀ = diag(s) and Σ ψψᵀ = diag(t), the solution on a complete
+grid is M = Φᵀ(Y − ȳ)Ψ / (s tᵀ + λ), entry by entry. Otherwise that is what preconditions conjugate gradients. With
+kernel features it is Kronecker kernel ridge regression.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from jointdr.engines.rows import slices
+from jointdr.prediction.heads.completion import Pairs
+from jointdr.prediction.heads.kernels import Mixture
+from jointdr.prediction.ranking import Block
+from jointdr.runtime import memory
+from jointdr.runtime.arrays import Array, dense_product, is_sparse
+
+ITERATIONS = 500
+"""Of conjugate gradients, at most."""
+
+REDUCTION = 1e-10
+"""They end when the squared gradient, in the preconditioner's norm, has fallen to this fraction."""
+
+ROUGH_REDUCTION = 1e-6
+"""The same where settings are compared: errors of prediction move by about 1e-4, in 0.4 of the time."""
+
+ENOUGH = 1e-6
+"""A warning is given if it has not fallen to this fraction."""
+
+CONSTANT = 0.2
+"""What is added to the similarities of each side, which are 1 at most: their products then include main effects."""
+
+LANDMARKS = 2000
+"""Entities whose kernels are features, at most; of more entities a random choice is taken (Nyström's method)."""
+
+MOST_FEATURES = 200_000_000
+"""Of all entities together: more than 100 000 have fewer landmarks (a million 200), so that memory has a bound."""
+
+
+AT_ONCE = 10_000
+"""Entities whose similarities to the landmarks are computed at a time."""
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Features φ of entities, turned so that Σ φφᵀ over the known ones is diagonal.
+
+    Attributes
+    ----------
+    kernel : Mixture or None
+        Features are its similarities to some entities, plus a constant; None for the coordinates themselves.
+    rotation : (p, q) array
+        From the features to φ.
+    known : (m, q) array
+        φ of the known entities.
+    values : (q,) array
+        The diagonal.
+    constant : float
+        One more feature, or what is added to similarities, so that scores may also depend on one side alone.
+    """
+
+    kernel: Mixture | None
+    rotation: Array
+    known: Array
+    values: Array
+    constant: float
+
+    @staticmethod
+    def linear(Z: Array) -> Coordinates:
+        """The coordinates themselves; O(m r²)."""
+        Z = Z.toarray() if is_sparse(Z) else Z
+        constant = float(np.sqrt(np.mean(Z**2))) or 1.0
+        X = _with_constant(Z, constant)
+        rotation, values = _diagonal(X)
+        return Coordinates(None, rotation, X @ rotation, values, constant)
+
+    @staticmethod
+    def of_kernel(kernel: Mixture, rng: np.random.RandomState) -> Coordinates:
+        """Features whose inner products are the kernel; O(p³ + m p²) for p landmarks, all entities if they are few."""
+        everything = slice(0, kernel.count)
+        if kernel.count <= LANDMARKS:
+            values, Q = _eigen(kernel.similarities_at(None, everything) + CONSTANT)
+            return Coordinates(kernel, Q / np.sqrt(values), Q * np.sqrt(values), values, CONSTANT)
+        count = max(1, min(LANDMARKS, MOST_FEATURES // kernel.count))
+        instead = "use head='kernel' or head='bilinear'"
+        memory.require(16.0 * count * kernel.count, f"The kernels of {kernel.count} entities with {count}", instead)
+        landmarks = kernel.chosen(np.sort(rng.choice(kernel.count, count, replace=False)))
+        values, Q = _eigen(landmarks.similarities_at(None, slice(0, count)) + CONSTANT)
+        points = tuple(part.points for part in kernel.kernels)
+        X = np.empty((kernel.count, len(values)))
+        for at in slices(kernel.count, AT_ONCE):
+            X[at] = (landmarks.similarities_at(points, at) + CONSTANT) @ (Q / np.sqrt(values))
+        rotation, diagonal = _diagonal(X)
+        return Coordinates(landmarks, Q / np.sqrt(values) @ rotation, X @ rotation, diagonal, CONSTANT)
+
+    def __call__(self, Z: Sequence[Array] | None, at: slice) -> Array:
+        """φ of some new entities, given in all descriptions, or, if Z is None, of some of the known ones."""
+        if Z is None:
+            return self.known[at]
+        if self.kernel is not None:
+            return (self.kernel.similarities_at(Z, at) + self.constant) @ self.rotation
+        return _with_constant(Z[0][at].toarray() if is_sparse(Z[0]) else Z[0][at], self.constant) @ self.rotation
+
+
+def _with_constant(Z: Array, constant: float) -> Array:
+    return np.hstack([Z, np.full((len(Z), 1), constant)])
+
+
+def _eigen(K: Array) -> tuple[Array, Array]:
+    """The positive eigenvalues of a kernel matrix, and their eigenvectors."""
+    values, Q = np.linalg.eigh(K)
+    kept = values > 1e-10 * values[-1]
+    return values[kept], Q[:, kept]
+
+
+def _diagonal(X: Array) -> tuple[Array, Array]:
+    """The rotation that makes XᵀX diagonal, without directions that X does not have, and the diagonal."""
+    values, P = np.linalg.eigh(X.T @ X)
+    kept = values > 1e-12 * values[-1]
+    return P[:, kept], values[kept]
+
+
+@dataclass(frozen=True)
+class GridRidge:
+    """A fitted ridge regression.
+
+    Attributes
+    ----------
+    Y : (m_A, m_B) array, or CSR array
+    complete : bool
+    coordinates : two Coordinates
+    penalty : float
+        λ.
+    core : (q_1, q_2) array
+        M.
+    mean : float
+        ȳ, of the known scores.
+    """
+
+    Y: Array
+    complete: bool
+    coordinates: tuple[Coordinates, Coordinates]
+    penalty: float
+    core: Array
+    mean: float
+
+    @staticmethod
+    def fit(
+        Y: Array,
+        complete: bool,
+        coordinates: tuple[Coordinates, Coordinates],
+        alpha: float,
+        reduction: float = REDUCTION,
+    ) -> GridRidge:
+        """Fit with λ = `alpha` times the mean curvature of the squared errors, per entry of M."""
+        a, b = coordinates
+        share = 1.0 if complete else Y.nnz / (Y.shape[0] * Y.shape[1])
+        curvature = share * np.outer(a.values, b.values)
+        penalty = alpha * float(curvature.mean())
+        mean = float(Y.sum()) / (Y.shape[0] * Y.shape[1] * share)
+        if complete:
+            pairs = None
+            right = a.known.T @ dense_product(Y, b.known) - mean * np.outer(a.known.sum(axis=0), b.known.sum(axis=0))
+        else:
+            pairs = Pairs(Y, a.known, b.known)
+            right = pairs.gathered(0, pairs.y - mean, b.known)
+        core = _solved(right, curvature + penalty, pairs, penalty, reduction)
+        return GridRidge(Y, complete, coordinates, penalty, core, mean)
+
+    def scorer(self, Z_a: Any, Z_b: Any, max_bytes: float, count: bool = False) -> Callable[[slice], Block]:
+        """A function that predicts the scores of some rows with all columns, as `GridRegression.scorer`."""
+        a, b = self.coordinates
+        others = self.core @ b(Z_b, slice(0, self.Y.shape[1] if Z_b is None else Z_b[0].shape[0])).T
+        return lambda at: Block(a(Z_a, at) @ others + self.mean)
+
+    def rows_at_once(self, n_columns: int, max_bytes: float) -> int:
+        """For how many rows scores with so many columns are computed at a time."""
+        return max(1, int(max_bytes / (8 * (2 * n_columns + 3 * len(self.core) + 2 * LANDMARKS))))
+
+    def pair_weights(self, phi: Array, psi: Array) -> Array:
+        """What each known score is multiplied by in the prediction of one pair: (m_A, m_B), or CSR if not complete.
+
+        Parameters
+        ----------
+        phi, psi : (q_1,) and (q_2,) arrays
+            φ of the row and of the column.
+        """
+        a, b = self.coordinates
+        share = 1.0 if self.complete else self.Y.nnz / (self.Y.shape[0] * self.Y.shape[1])
+        hessian = share * np.outer(a.values, b.values) + self.penalty
+        pairs = None if self.complete else Pairs(self.Y, a.known, b.known)
+        M = _solved(np.outer(phi, psi), hessian, pairs, self.penalty)
+        if pairs is None:  # what is not in W is ȳ's, and so that of every pair
+            total = float(a.known.sum(axis=0) @ M @ b.known.sum(axis=0))
+            rest = (1 - total) / (self.Y.shape[0] * self.Y.shape[1])
+            if not is_sparse(self.Y):
+                return a.known @ M @ b.known.T + rest
+            weights = Pairs(self.Y, a.known, b.known).products(a.known @ M, b.known) + rest
+            return sparse.csr_array((weights, self.Y.indices, self.Y.indptr), shape=self.Y.shape)
+        weights = pairs.products(a.known @ M, b.known)
+        weights += (1 - weights.sum()) / len(weights)
+        return sparse.csr_array((weights, self.Y.indices, self.Y.indptr), shape=self.Y.shape)
+
+
+def _solved(right: Array, hessian: Array, pairs: Pairs | None, penalty: float, reduction: float = REDUCTION) -> Array:
+    """M with Φᵀ(W ∘ (Φ M Ψᵀ))Ψ + λM = right; `hessian` is the diagonal of it if all pairs count the same."""
+    if pairs is None:
+        return right / hessian
+    M, residual = np.zeros_like(right), right.copy()
+    direction, before, first, now = np.zeros_like(right), np.inf, 0.0, 0.0
+    for iteration in range(ITERATIONS):
+        d = residual / hessian
+        now = float(np.sum(residual * d))
+        if iteration == 0:
+            first = now
+        if not now > (reduction if iteration else 0.0) * first:
+            break
+        direction = d + (now / before) * direction
+        before = now
+        change = pairs.gathered(0, pairs.products(pairs.embedded(0, direction), pairs.tables[1]), pairs.tables[1])
+        change += penalty * direction
+        length = now / float(np.sum(direction * change))
+        M += length * direction
+        residual -= length * change
+    if now > ENOUGH * first:
+        warnings.warn(
+            f"Ridge regression on observed pairs has not converged after {ITERATIONS} iterations: raise alpha.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return M

@@ -1,0 +1,267 @@
+"""Inductive matrix completion: a bilinear model of the scores between two kinds of entities."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from jointdr.data.dyads import Dyads
+from jointdr.directions.proxy import overflow_told
+from jointdr.estimators import saving as persist
+from jointdr.prediction.heads.completion import Factors, Pairs, Spectra, on_grid, on_pairs, proxy_start
+from jointdr.prediction.ranking import Block
+from jointdr.prediction.recommender import Recommender
+from jointdr.runtime.archive import stored
+from jointdr.runtime.arrays import Array, as_float, dense_product, float_dtype, require_squares, sum_of_squares
+
+
+class IMC(Recommender):
+    """Inductive matrix completion (Natarajan and Dhillon, 2014): the score of a and b is aᵀW Hᵀb.
+
+    W and H, with r columns each, minimize Σ (y_ij − a_iᵀW Hᵀb_j)² + (λ/2)(‖W‖² + ‖H‖²) over the observed pairs. Since
+    the model is of features, it also scores entities that were not there when it was fitted.
+
+    Parameters
+    ----------
+    n_components : int, default 10
+        The rank r; at most the number of features of the smaller table.
+    alpha : float, default 0.1
+        λ.
+    n_iter : int, default 50
+        Sweeps at most. Each is least squares for W, then for H.
+    init : {"jdr", "random"} or pair of (n_k, r) arrays
+        Where the sweeps start: at JDR's proxy (whitened, but not centred, because the model has no constant), which is
+        close to the solution; at random; or at the spans of given embeddings, for example of a fitted `JDR`.
+    normalize_columns : bool, default True
+        Whether the penalty counts every feature column as if it had unit length.
+    tol : float, default 1e-5
+        Sweeps end when one lowers the objective by less than this fraction; with 0 all `n_iter` are made.
+    random_state : int, RandomState or None
+        For ``init="random"``.
+
+    Attributes
+    ----------
+    embeddings_ : tuple of (n_k, r) arrays
+        W and H. They have the same product as any other pair that minimizes the objective, and are balanced: their
+        columns, in units of the normalized features, are orthogonal, of equal lengths, and decrease.
+    singular_values_ : (r,) array
+        Of W Hᵀ, in units of the normalized features; decreasing.
+    objective_ : (``n_iter_``,) array
+        After each sweep.
+    n_iter_ : int
+        The number of sweeps that were made.
+    row_ids_, column_ids_ : arrays of str
+        The entities that were fitted.
+    view_names_ : tuple of str
+    n_features_per_view_ : tuple of int
+
+    Notes
+    -----
+    On a complete grid one pass gives AᵀYB and the Gram matrices, and a sweep is then O(n² r). Where only some pairs are
+    observed, a half-step is a few iterations of conjugate gradients, O(m n r + |Ω| r) each, preconditioned by moments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jointdr import IMC
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.standard_normal((60, 8)), rng.standard_normal((40, 5))
+    >>> Y = A[:, :2] @ B[:, :2].T
+    >>> model = IMC(n_components=2, alpha=1e-6).fit(Y[:50], A[:50], B)
+    >>> bool(np.abs(model.predict(A[50:]) - Y[50:]).max() < 1e-4)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        alpha: float = 0.1,
+        n_iter: int = 50,
+        init: Any = "jdr",
+        normalize_columns: bool = True,
+        tol: float = 1e-5,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.n_iter = n_iter
+        self.init = init
+        self.normalize_columns = normalize_columns
+        self.tol = tol
+        self.random_state = random_state
+
+    # ---------------------------------------------------------------- fitting
+
+    def fit(self, Y: Any, A: Any = None, B: Any = None, observed: Any = None) -> Self:
+        """Fit the scores.
+
+        Parameters
+        ----------
+        Y : Dyads, or (m_A, m_B) array or sparse matrix of scores
+            Samples (a, b, y) go in as ``Dyads.from_samples((A, B), y)``.
+        A, B : (m_A, n_1) and (m_B, n_2) tables
+            Unless Y is a `Dyads`.
+        observed : None, "stored" or mask
+            As in `Dyads`.
+        """
+        dyads = self._dyads(Y, A, B, observed)
+        self._check_parameters(dyads)
+        for X, name in zip((dyads.A, dyads.B), dyads.names, strict=True):
+            require_squares(X, f"the table {name!r}")
+        with overflow_told():
+            return self._fitted(dyads)
+
+    def _fitted(self, dyads: Dyads) -> Self:
+        scales = [self._scales(X) for X in (dyads.A, dyads.B)]
+        moments = dyads.moments(center=0, y_center=0.0, cross_covariance=False)
+        spectra = Spectra.of(moments, scales)
+        options = (float(self.alpha), int(self.n_iter), float(self.tol))
+        with np.errstate(all="ignore"):
+            if dyads.is_complete:
+                factors, objective = on_grid(spectra, self._start(spectra, None), *options)
+            else:
+                pairs = Pairs(dyads.Y, dyads.A, dyads.B)
+                factors, objective = on_pairs(spectra, pairs, self._start(spectra, pairs), *options)
+        if not np.isfinite(objective).all():
+            raise ValueError(
+                "The sweeps overflow: features or scores are too large to be multiplied with each other. "
+                "Rescale them, for example with sklearn.preprocessing.StandardScaler."
+            )
+        self.embeddings_ = tuple(m @ X for m, X in zip(spectra.maps, factors, strict=True))
+        self.singular_values_ = np.sum(factors[0] ** 2, axis=0)
+        self.objective_ = objective
+        self.n_iter_ = len(objective)
+        if self.tol and self.n_iter_ > 1 and objective[-2] - objective[-1] > self.tol * objective[-1]:
+            warnings.warn(
+                f"IMC made all n_iter={self.n_iter} sweeps and the last still lowered the objective by "
+                f"{(objective[-2] - objective[-1]) / objective[-1]:.1g} of it: raise n_iter, tol or alpha.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self._remember(dyads)
+        self._embedded = self._products(dyads.A, dyads.B)
+        return self
+
+    def _check_parameters(self, dyads: Dyads) -> None:
+        r, most = self.n_components, min(dyads.n_features)
+        if not isinstance(r, Integral) or isinstance(r, bool) or not 1 <= int(r) <= most:
+            raise ValueError(
+                f"n_components={r!r} must be an integer from 1 to {most}, the features of the smaller table."
+            )
+        if not isinstance(self.n_iter, Integral) or isinstance(self.n_iter, bool) or int(self.n_iter) < 1:
+            raise ValueError(f"n_iter={self.n_iter!r} must be a number of sweeps >= 1.")
+        for name in ("alpha", "tol"):
+            value = getattr(self, name)
+            if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < np.inf:
+                raise ValueError(f"{name}={value!r} must be a number >= 0.")
+        if isinstance(self.init, str):
+            if self.init not in ("jdr", "random"):
+                raise ValueError(f"init={self.init!r} is not understood; give 'jdr', 'random' or two embeddings.")
+            return
+        if not isinstance(self.init, (tuple, list)):
+            raise ValueError(f"init={self.init!r} is not understood; give 'jdr', 'random' or two embeddings.")
+        shapes = [np.shape(U) for U in self.init]
+        if shapes != [(n, int(r)) for n in dyads.n_features]:
+            raise ValueError(
+                f"init has shapes {shapes}, but embeddings of {dyads.n_features} features with n_components={r} are "
+                f"needed: {[(n, int(r)) for n in dyads.n_features]}."
+            )
+
+    def _scales(self, X: Array) -> Array:
+        if not self.normalize_columns:
+            return np.ones(X.shape[1])
+        lengths = np.sqrt(np.asarray(sum_of_squares(as_float(X, float_dtype(X))), dtype=float))
+        return np.divide(1.0, lengths, out=np.ones_like(lengths), where=lengths > 0)
+
+    def _start(self, spectra: Spectra, pairs: Pairs | None) -> Factors:
+        r = int(self.n_components)
+        if not isinstance(self.init, str):
+            U, V = (np.asarray(X, dtype=float) for X in self.init)
+            return spectra.factors_of(U, V)
+        if self.init == "jdr":
+            return spectra.proxy_factors(r) if pairs is None else proxy_start(spectra, pairs, r)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        return spectra.random_factors(r, np.random.default_rng(seed))
+
+    # ---------------------------------------------------------------- using it
+
+    def transform(self, X: Any) -> tuple[Array, Array]:
+        """Embed entities: A W and B H, whose inner products are the predicted scores.
+
+        Parameters
+        ----------
+        X : Dyads, or a pair of tables
+            The two tables need not have the same number of rows.
+        """
+        check_is_fitted(self)
+        tables = (X.A, X.B) if isinstance(X, Dyads) else tuple(X)
+        if len(tables) != 2:
+            raise ValueError(f"IMC embeds two tables, but got {len(tables)}.")
+        return self._products(*(self._checked(k, table).X for k, table in enumerate(tables)))
+
+    # ---------------------------------------------------------------- saving
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one file, which holds plain arrays only and can be loaded safely."""
+        check_is_fitted(self)
+        params = self.get_params(deep=False)
+        given = not isinstance(self.init, str)
+        header, arrays = self._described()
+        arrays |= {"objective": self.objective_, "singular_values": self.singular_values_}
+        for k in (0, 1):
+            arrays |= {f"embeddings.{k}": self.embeddings_[k], f"embedded.{k}": self._embedded[k]}
+            if given:
+                arrays[f"init.{k}"] = np.asarray(self.init[k], dtype=float)
+        if given:
+            params["init"] = None
+        if not isinstance(self.random_state, Integral):
+            params["random_state"] = None  # a fitted model draws nothing any more
+        plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in params.items()}
+        persist.write(path, type(self).__name__, {"params": plain, **header}, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that `save` wrote. It gives the same results to the last bit, and no code is run."""
+        return persist.opened(path, cls.__name__, cls._restored)
+
+    @classmethod
+    def _restored(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
+        """The model that `save` took apart."""
+        params = header["params"]
+        if params["init"] is None:
+            params["init"] = (arrays["init.0"], arrays["init.1"])
+        model = cls(**params)
+        model._recall(header, arrays)
+        model.objective_, model.singular_values_ = (
+            stored(arrays, n, (None,)) for n in ("objective", "singular_values")
+        )
+        (n_A, n_B), r = model.n_features_per_view_, len(model.singular_values_)
+        m_A, m_B = len(model.row_ids_), len(model.column_ids_)
+        model.embeddings_ = (stored(arrays, "embeddings.0", (n_A, r)), stored(arrays, "embeddings.1", (n_B, r)))
+        model._embedded = (stored(arrays, "embedded.0", (m_A, r)), stored(arrays, "embedded.1", (m_B, r)))
+        model.n_iter_ = len(model.objective_)
+        return model
+
+    # ---------------------------------------------------------------- inner workings
+
+    def _products(self, A: Array, B: Array) -> tuple[Array, Array]:
+        return self._product(0, A), self._product(1, B)
+
+    def _product(self, k: int, X: Array) -> Array:
+        """A W or B H, which products of both can be made of."""
+        with np.errstate(all="ignore"):
+            Z = dense_product(as_float(X, float_dtype(X)), self.embeddings_[k])
+        return require_squares(Z, f"the table {self.view_names_[k]!r}, embedded,", new=True)
+
+    def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], Block]:
+        Z, others = (self._embedded[k] if X is None else self._product(k, X) for k, X in enumerate((A, B)))
+        return lambda at: Block(Z[at] @ others.T)

@@ -1,0 +1,142 @@
+"""JDRRegressor: an embedding and a model of the response on top of it, as one scikit-learn regressor."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from jointdr.data.dyads import refuse_dyads
+from jointdr.data.response import checked_numbers
+from jointdr.data.views import Views, checked_weight
+from jointdr.directions.refine.link_functions import Link, fit_bilinear, fit_learned
+from jointdr.estimators.base import ViewsTransformer
+from jointdr.estimators.jdr import JDR
+from jointdr.prediction.kernel_regression import KernelRegression
+from jointdr.runtime.arrays import Array, to_numpy
+
+HEADS = ("learned", "kernel", "bilinear")
+
+LENGTHS = (0.35, 0.75, 1.5)
+"""Lengths over which a learned head varies, of which cross-validation chooses, in units of √d."""
+
+
+class JDRRegressor(RegressorMixin, BaseEstimator):
+    """Predict y from two (or more) views: embed them, then fit y on the embedded coordinates.
+
+    Parameters
+    ----------
+    embedding : JDR, default None
+        The embedding to learn; None is ``JDR()``. Its parameters can be searched as ``embedding__n_components``, ...
+    head : {"learned", "kernel", "bilinear"}, default "learned"
+        How y depends on the coordinates. ``"learned"``: any smooth function, ridge regression on products and random
+        Fourier features, tuned by generalized cross-validation; to predict takes no look at the training rows.
+        ``"kernel"``: Nadaraya-Watson regression (`KernelRegression`), as in the paper. ``"bilinear"``: least squares
+        on products of one coordinate of each view; with ``moments="all"`` also on their squares and themselves.
+    random_state : int, RandomState or None
+        Of the random features (an integer; they are the same for None and every RandomState), and of the rows that a
+        kernel's bandwidth is tuned on.
+
+    Attributes
+    ----------
+    embedding_ : JDR
+        The fitted embedding.
+    head_ : Link or KernelRegression
+        The fitted model of y on the coordinates.
+    n_features_in_ : int
+        Features of all views together.
+
+    Notes
+    -----
+    The embedding sees y as its ``response`` says; the head always predicts y itself, one number or several per row.
+    Cross-validate with ``Views(A, B)``, which scikit-learn splits by rows. A sample weight of 2 counts as two equal
+    rows, also where cross-validation asks how many rows there are.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from jointdr import JDR, JDRRegressor
+    >>> from jointdr.datasets import make_rbf
+    >>> X, y, _ = make_rbf(4000, n_features=8, n_components=2, random_state=0)
+    >>> model = JDRRegressor(JDR(moments="all"), random_state=0)
+    >>> search = GridSearchCV(model, {"embedding__n_components": [1, 2]}, cv=3).fit(X, y)
+    >>> search.best_params_
+    {'embedding__n_components': 2}
+    """
+
+    def __init__(self, embedding: Any = None, *, head: str = "learned", random_state: Any = None) -> None:
+        self.embedding = embedding
+        self.head = head
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the embedding and the head.
+
+        Parameters
+        ----------
+        X : tuple of (m, n_k) arrays, Views, or one (m, n) matrix when the embedding has ``views``
+        y : (m,) array, or (m, q) for several responses (not with ``head="kernel"``)
+        sample_weight : (m,) array, optional
+        """
+        if self.head not in HEADS:
+            raise ValueError(f"head={self.head!r} is not understood; choose from {HEADS}.")
+        embedding = JDR() if self.embedding is None else self.embedding
+        if not isinstance(embedding, ViewsTransformer):
+            raise TypeError(f"embedding={embedding!r} must be a JDR or another method with its interface.")
+        refuse_dyads(X, "JDRRegressor")
+        fitted = clone(embedding).fit(X, y, sample_weight)
+        Z = self._coordinates(fitted, X)
+        y = np.asarray(y)
+        several = y.ndim == 2 and y.shape[1] > 1
+        if several and self.head == "kernel":
+            raise ValueError("head='kernel' predicts one response: use 'learned' or 'bilinear', or fit one model each.")
+        y = y.astype(float) if several else checked_numbers(y, len(Z[0]), "JDRRegressor")
+        weight = checked_weight(sample_weight, len(y))
+        self.head_ = self._head(Z, y, weight, "all" if getattr(fitted, "moments", "") == "all" else "cross")
+        self.embedding_ = fitted
+        self._one_column = not several
+        self.n_features_in_ = fitted.n_features_in_
+        self.__dict__.pop("feature_names_in_", None)
+        if hasattr(fitted, "feature_names_in_"):
+            self.feature_names_in_ = fitted.feature_names_in_
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """The predicted response of each row, (m,), or (m, q) if several were fitted."""
+        check_is_fitted(self)
+        Z = self._coordinates(self.embedding_, X)
+        if isinstance(self.head_, KernelRegression):
+            return self.head_.predict(Views(*Z))
+        with np.errstate(all="ignore"):
+            prediction = self.head_.predict(Z)
+        if not np.isfinite(prediction).all():
+            raise ValueError("X lies so far from the rows that were fitted that its prediction overflows.")
+        return prediction[:, 0] if self._one_column else prediction
+
+    def _head(self, Z: list[Array], y: Array, weight: Array | None, products: Any) -> Link | KernelRegression:
+        if self.head == "kernel":
+            return KernelRegression(random_state=self.random_state).fit(Views(*Z), y, weight)
+        Y = y if y.ndim == 2 else y[:, None]
+        w = np.ones(len(Y)) if weight is None else weight
+        mean = np.average(Y, axis=0, weights=w)
+        if self.head == "bilinear":
+            return fit_bilinear(Z, Y - mean, w, products).shifted(mean)
+        seed = int(self.random_state) if isinstance(self.random_state, Integral) else 0
+        return fit_learned(Z, Y - mean, w, lengths=LENGTHS, seed=seed)[0].shifted(mean)
+
+    @staticmethod
+    def _coordinates(embedding: Any, X: Any) -> list[Array]:
+        return [np.asarray(to_numpy(Z), dtype=float) for Z in embedding._embedded(X)[0]]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "head_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = self.head != "kernel"
+        tags.regressor_tags.poor_score = True  # the checks' y is linear in the features, and products of views are not
+        return tags
