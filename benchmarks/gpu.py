@@ -105,7 +105,7 @@ def streamed(m: int, n: int, dtype: torch.dtype, device: str) -> None:
     copy, bare = seconds(copies, device, 2), seconds_of_products(m, n, dtype, device)
     source = on_device(scan_arrays(a=A, b=B, y=y), device)
     # The stream alone is what the rows cost; a fit has two decompositions of n × n matrices on the host beside it.
-    fold = seconds(lambda: Stream(source).fold(cross_covariance=False), device, 2)
+    fold = seconds(lambda: Stream(source).moments(cross_covariance=False), device, 2)
     fit = seconds(lambda: JDR(RANK).fit(source), device, 2)
     floor = max(copy, bare)
     print(

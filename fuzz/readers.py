@@ -25,10 +25,10 @@ from jointdr.apps.explore.catalog import read_names
 from jointdr.apps.explore.uploads import decoded, read_features
 from jointdr.apps.reproduce.cache import Cache
 from jointdr.engines import checkpoint
-from jointdr.estimators import saving as persist
 from jointdr.io import scan_npy, scan_parquet
 from jointdr.prediction.association import FAMILY
 from jointdr.prediction.popularity import Popularity
+from jointdr.runtime.modelfile import load_model, read_header
 
 MODELS = Path(__file__).parents[1] / "tests" / "fixtures" / "models"
 CLASSES = {**FAMILY, "AssociationModel": AssociationModel, "IMC": IMC, "Popularity": Popularity}
@@ -97,7 +97,7 @@ def _blocks(source: Any) -> Any:
 
 def model(path: Path) -> Any:
     """A model of any kind, with its answers."""
-    kind = persist.header_of(path).get("kind")
+    kind = read_header(path).get("kind")
     if kind not in CLASSES:
         raise ValueError(f"{path} holds a {kind}.")
     found = CLASSES[kind].load(path)
@@ -216,7 +216,7 @@ TARGETS: dict[str, Target] = {
     "npy": Target(lambda path: _blocks(scan_npy(a=path, y=path)), _npys, ".npy"),
     "archive": Target(_archive, _archives, ".npz"),
     "model": Target(model, _models, ".npz"),
-    "checkpoint": Target(lambda p: persist.opened(p, checkpoint.KIND, checkpoint.contents), _checkpoints, ".npz"),
+    "checkpoint": Target(lambda p: load_model(p, checkpoint.KIND, checkpoint.contents), _checkpoints, ".npz"),
     "cache": Target(_cache, lambda: [json.dumps({"values": {"0": [[1, 2, 3], [4, 5, 6]]}}).encode()], ".json"),
 }
 """By name."""

@@ -205,7 +205,7 @@ def test_same_seed_same_result(data):
 def test_replicates_are_sums_of_scaled_blocks(data, rng):
     A, B, y = data
     keep = {**EVERYTHING}
-    parts = Rows((A + 1e3, sparse.csr_array(B)), y, rng.random(len(y)) + 0.5).fold_parts(7, **keep)
+    parts = Rows((A + 1e3, sparse.csr_array(B)), y, rng.random(len(y)) + 0.5).fold_moments(7, **keep)
     counts = rng.integers(0, 3, (4, 7))
     expected = [
         sum((p.scaled(c) for p, c in zip(parts[1:], row[1:], strict=True)), parts[0].scaled(row[0])) for row in counts

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from jointdr import IMC, JDR, Dyads
 from jointdr.datasets import make_bilinear
 from jointdr.metrics import nsee
-from jointdr.prediction.ranking import Block, top_pairs
+from jointdr.prediction.ranking import ScoreBlock, top_pairs
 
 
 @pytest.fixture
@@ -256,7 +256,7 @@ def test_blocks_and_ties_of_a_ranking(rng):
     S = rng.integers(0, 4, (20, 9)).astype(float)
     known = sparse.csr_array(rng.random(S.shape) < 0.4)
     rows, columns = np.arange(20).astype(str), np.arange(9).astype(str)
-    tables = [top_pairs(lambda at: Block(S[at].copy()), rows, columns, 3, known, size) for size in (1, 7, 100)]
+    tables = [top_pairs(lambda at: ScoreBlock(S[at].copy()), rows, columns, 3, known, size) for size in (1, 7, 100)]
     for table in tables[1:]:
         pd.testing.assert_frame_equal(table, tables[0])
     for i in range(20):

@@ -10,9 +10,9 @@ import pytest
 
 from jointdr import IMC, AssociationModel
 from jointdr.engines import checkpoint
-from jointdr.estimators import saving as persist
 from jointdr.prediction.association import FAMILY
 from jointdr.prediction.popularity import Popularity
+from jointdr.runtime.modelfile import FORMAT, load_model, read_header
 
 FOLDER = Path(__file__).parent / "fixtures" / "models"
 FILES = sorted(path for path in FOLDER.glob("*/*.npz") if not path.name.endswith(".expected.npz"))
@@ -29,9 +29,9 @@ def numbered(arrays, name):
 
 
 def test_there_are_files_of_the_present_format_and_of_every_kind():
-    found = {persist.header_of(path)["kind"] for path in FILES if path.parent.name == f"format-{persist.FORMAT}"}
+    found = {read_header(path)["kind"] for path in FILES if path.parent.name == f"format-{FORMAT}"}
     assert found == {*CLASSES, checkpoint.KIND}
-    heads = {persist.header_of(path)["params"].get("head") for path in FILES if path.name.startswith("association")}
+    heads = {read_header(path)["params"].get("head") for path in FILES if path.name.startswith("association")}
     assert heads == {"kernel", "bilinear", "kernel_ridge"}
 
 
@@ -50,7 +50,7 @@ def test_a_model_gives_what_it_gave(path):
 @pytest.mark.parametrize("path", [p for p in FILES if p.stem == "checkpoint"], ids=lambda p: p.parent.name)
 def test_a_checkpoint_holds_what_it_held(path):
     expected = expected_of(path)
-    _, (read, *_) = persist.opened(path, checkpoint.KIND, checkpoint.contents)
+    _, (read, *_) = load_model(path, checkpoint.KIND, checkpoint.contents)
     moments = read["state"].central()
     assert read["rows"] == expected["rows"]
     np.testing.assert_allclose(moments.covariance(0), expected["covariance"], rtol=1e-10)
@@ -61,9 +61,9 @@ def test_a_checkpoint_holds_what_it_held(path):
 def test_a_file_of_the_future_is_refused(path, tmp_path):
     with np.load(path) as file:
         arrays = dict(file)
-    header = {**json.loads(arrays["header"].tobytes()), "format": persist.FORMAT + 1, "library": "9.8.7"}
+    header = {**json.loads(arrays["header"].tobytes()), "format": FORMAT + 1, "library": "9.8.7"}
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     np.savez(tmp_path / "later.npz", **arrays)
-    load = CLASSES[header["kind"]].load if header["kind"] in CLASSES else persist.header_of
+    load = CLASSES[header["kind"]].load if header["kind"] in CLASSES else read_header
     with pytest.raises(ValueError, match=r"later.npz was written by jointdr 9.8.7 in format \d+; .* Update jointdr"):
         load(tmp_path / "later.npz")

@@ -89,7 +89,7 @@ def test_float32_products_and_float64_sums(rng):
     error = largest_difference(summary(block), double)
     assert 1e-12 < error < 1e-4  # the products ran in single precision
     expected = brute_force(A.astype(float), B.astype(float), y)
-    assert largest_difference(summary(Rows((A, B), y).fold(**EVERYTHING)), expected) < 1e-4
+    assert largest_difference(summary(Rows((A, B), y).moments(**EVERYTHING)), expected) < 1e-4
 
 
 def test_only_what_was_asked_for_is_kept(data):
@@ -175,7 +175,7 @@ def test_within_moments_are_symmetric_and_exact_for_heavy_tails(rng, dtype):
 def test_rows_fold_knows_the_mean_of_y(rng):
     m = 9000
     A, B, y = rng.standard_normal((m, 4)) + 1e6, rng.standard_normal((m, 3)) + 1e6, rng.standard_normal(m) + 1e6
-    folded = Rows((A, B), y).fold(blocks=("cross",), covariance="full", cross_covariance=False)
+    folded = Rows((A, B), y).moments(blocks=("cross",), covariance="full", cross_covariance=False)
     assert folded.y_mean[0] == pytest.approx(y.mean(), rel=1e-15)
     expected = brute_force(A - 1e6, B - 1e6, y - 1e6)
     np.testing.assert_allclose(folded.central().third(0, 1)[0], expected["T_ayb"], atol=1e-12)
@@ -189,7 +189,7 @@ def test_rows_fold_does_not_mind_drift(rng):
     y = A[:, 0] * B[:, 0] * (np.arange(m) >= 1000) + rng.standard_normal(m)
     rows = Rows((A, B), y)
     assert block_rows((A, B)) < m / 2
-    folded = summary(rows.fold(**EVERYTHING))
+    folded = summary(rows.moments(**EVERYTHING))
     expected = brute_force(A, B, y)
     assert (
         largest_difference({k: folded[k] for k in ("C_aa", "C_bb")}, {k: expected[k] for k in ("C_aa", "C_bb")}) < 1e-12

@@ -11,7 +11,8 @@ import pytest
 from sklearn.base import clone
 
 from jointdr import JDR, Views
-from jointdr.estimators import saving as persist
+from jointdr.runtime import modelfile
+from jointdr.runtime.modelfile import read_header, read_model, write_model
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_every_flipped_bit_is_harmless_or_refused(tmp_path):
     """Whatever a bit belongs to: a size, a flag, a method of compression, a name, a header or a number."""
     path = tmp_path / "model.npz"
     header, arrays = {"a": 1}, {"x": np.arange(3.0), "y": np.array(["p", "q"])}
-    persist.write(path, "JDR", header, arrays)
+    write_model(path, "JDR", header, arrays)
     whole = path.read_bytes()
     bits = np.random.default_rng(0).choice(8 * len(whole), size=600, replace=False)
     refused = []
@@ -98,7 +99,7 @@ def test_every_flipped_bit_is_harmless_or_refused(tmp_path):
         damaged = bytearray(whole)
         damaged[bit // 8] ^= 1 << bit % 8
         path.write_bytes(damaged)
-        for reader in (lambda: persist.read(path, "JDR"), lambda: (persist.header_of(path), arrays)):
+        for reader in (lambda: read_model(path, "JDR"), lambda: (read_header(path), arrays)):
             try:
                 found = reader()
             except ValueError as error:
@@ -113,23 +114,23 @@ def test_every_flipped_bit_is_harmless_or_refused(tmp_path):
 @pytest.mark.parametrize("at", [8, 10], ids=["encryption flag", "method of compression"])
 def test_what_a_damaged_file_asks_for_is_not_there(tmp_path, at):
     path = tmp_path / "model.npz"
-    persist.write(path, "JDR", {}, {"x": np.arange(3.0)})
+    write_model(path, "JDR", {}, {"x": np.arange(3.0)})
     damaged = bytearray(path.read_bytes())
     entry = damaged.index(b"PK\x01\x02")  # of the first array, in the directory at the end
     damaged[entry + at] ^= 1
     path.write_bytes(damaged)
     with pytest.raises(ValueError, match="not a whole jointdr file"):
-        persist.read(path, "JDR")
+        read_model(path, "JDR")
 
 
 def test_too_little_memory_is_not_a_damaged_file(tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise MemoryError
 
-    persist.write(tmp_path / "x", "JDR", {}, {})
+    write_model(tmp_path / "x", "JDR", {}, {})
     monkeypatch.setattr(np.lib.format, "read_array", fail)
     with pytest.raises(MemoryError):
-        persist.read(tmp_path / "x", "JDR")
+        read_model(tmp_path / "x", "JDR")
 
 
 def test_a_missing_folder_and_a_pickle_are_named(tmp_path, data):
@@ -195,7 +196,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, data, monkeypatch):
     def fail(*args, **kwargs):
         raise OSError("disk full")
 
-    monkeypatch.setattr(persist.np, "savez", fail)
+    monkeypatch.setattr(modelfile.np, "savez", fail)
     with pytest.raises(OSError, match="disk full"):
         model.save(path)
     assert path.read_bytes() == before
@@ -204,7 +205,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, data, monkeypatch):
 
 def test_objects_are_not_saved(tmp_path):
     with pytest.raises(TypeError, match="Python objects"):
-        persist.write(tmp_path / "x", "JDR", {}, {"a": np.array([object()])})
+        write_model(tmp_path / "x", "JDR", {}, {"a": np.array([object()])})
 
 
 def test_an_ordinary_file_with_everything_in_it(tmp_path, data):

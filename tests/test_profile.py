@@ -10,8 +10,8 @@ from scipy import sparse
 from jointdr import JDR, Dyads, JDRRegressor
 from jointdr.datasets import make_bilinear, make_even, make_rbf
 from jointdr.diagnostics.rank_profile import RankProfile, rank_profile
+from jointdr.diagnostics.rank_tests import null_rank, threshold_rank
 from jointdr.directions import choices as rank
-from jointdr.directions.choices import null_rank, threshold_rank
 
 
 @pytest.fixture(scope="module")

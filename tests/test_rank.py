@@ -135,11 +135,11 @@ def test_all_moments_with_weights_sparse_selection_and_streams(rng):
 
 def test_folds_do_not_depend_on_blocks(rng):
     A, B, y = rng.standard_normal((3000, 4)), rng.standard_normal((3000, 3)), rng.standard_normal(3000)
-    whole = Rows((A, B), y).fold_parts(4, 0, 7)
+    whole = Rows((A, B), y).fold_moments(4, 0, 7)
     assert sum(part.n_samples for part in whole) == 3000
     assert min(part.n_samples for part in whole) > 650
     pieces = [
-        Rows((A[at], B[at]), y[at]).fold_parts(4, at.start, 7)
+        Rows((A[at], B[at]), y[at]).fold_moments(4, at.start, 7)
         for at in (slice(0, 11), slice(11, 2000), slice(2000, 3000))
     ]
     for i, part in enumerate(whole):

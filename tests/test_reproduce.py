@@ -16,9 +16,10 @@ from jointdr.apps.reproduce.cache import Cache
 from jointdr.apps.reproduce.paper_values import Plotted
 from jointdr.apps.reproduce.schedule import measured
 from jointdr.apps.reproduce.study import Figure, Line, Panel, Study
-from jointdr.apps.reproduce.summary import Curve, Verdict
+from jointdr.apps.reproduce.summary import Verdict
 from jointdr.datasets import SyntheticModel
 from jointdr.metrics import nsee
+from jointdr.plot.repetitions import Curve
 
 X = (300, 500)
 

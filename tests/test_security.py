@@ -18,9 +18,9 @@ import pytest
 
 from jointdr import JDR
 from jointdr.datasets import load_archive, read_pairs, read_table
-from jointdr.estimators import saving as persist
 from jointdr.io import scan_npy
 from jointdr.runtime import archive
+from jointdr.runtime.modelfile import read_header
 
 SOURCE = Path(archive.__file__).parent
 MB = 1_000_000
@@ -73,7 +73,7 @@ def test_nothing_in_a_file_is_run(where, tmp_path):
     else:
         member = pickle.dumps(trap) if where == "a member that is a pickle" else array.getvalue()
         zipped(path, header if where == "a header that is one" else {"y.npy": member, **header})
-    for read in (JDR.load, persist.header_of, load_archive, lambda path: scan_npy(a=path, y=path)):
+    for read in (JDR.load, read_header, load_archive, lambda path: scan_npy(a=path, y=path)):
         with pytest.raises(ValueError, match=r"file\.npz"):
             read(path)
     assert not (tmp_path / "trapped").exists()

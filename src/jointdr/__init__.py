@@ -1,5 +1,6 @@
 """jointdr: linear embeddings for two kinds of things, learned jointly from the response that links them."""
 
+from jointdr._version import __version__
 from jointdr.data.dyads import Dyads
 from jointdr.data.views import Views
 from jointdr.estimators.family import OLS, PCA
@@ -12,8 +13,6 @@ from jointdr.prediction.imc import IMC
 from jointdr.prediction.kernel_regression import KernelRegression
 from jointdr.prediction.regressor import JDRRegressor
 from jointdr.runtime.memory import config_context, get_config, set_config
-
-__version__ = "0.1.0"
 
 __all__ = [
     "IHT",
@@ -31,6 +30,7 @@ __all__ = [
     "KernelRegression",
     "Moments",
     "Views",
+    "__version__",
     "config_context",
     "get_config",
     "set_config",

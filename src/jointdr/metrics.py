@@ -14,10 +14,13 @@ from jointdr.runtime.arrays import Array, is_sparse
 __all__ = [
     "average_precision",
     "concordance_index",
+    "expected_recall",
+    "expected_recalls",
     "ndcg_at_k",
     "nsee",
     "recall_at_k",
     "rmse",
+    "round_scores",
     "subspace_error",
 ]
 
@@ -238,3 +241,38 @@ def _ranked(scores: Array, truth: Any) -> tuple[Array, Array]:
     if not (gains > 0).any():
         raise ValueError("truth has no positive entry, so that a ranking cannot be judged.")
     return scores, gains
+
+
+def expected_recall(scores: Array, positive: Array, k: int) -> Array:
+    """Recall at k of each row if equal scores are ranked at random, (rows,); NaN for a row without positives.
+
+    Unlike a recall that ranks them in their order, it does not depend on the order of the columns.
+    """
+    return expected_recalls(scores, positive, [k])[0]
+
+
+def expected_recalls(scores: Array, positive: Array, ks: Sequence[int]) -> Array:
+    """The same at several numbers, (len(ks), rows)."""
+    scores, most = round_scores(scores), scores.shape[1]
+    at = [most - min(k, most) for k in ks]
+    least = np.partition(scores, sorted(set(at)), axis=1)[:, at]
+    i, j = np.nonzero(positive)
+    links, count = scores[i, j], np.bincount(i, minlength=len(scores))
+    found = np.empty((len(ks), len(scores)))
+    for t, k in enumerate(ks):
+        threshold = least[:, t]
+        larger = np.count_nonzero(scores > threshold[:, None], axis=1)
+        equal = np.count_nonzero(scores == threshold[:, None], axis=1)
+        above = np.bincount(i, links > threshold[i], minlength=len(scores))
+        tied = np.bincount(i, links == threshold[i], minlength=len(scores))
+        found[t] = above + tied * (min(k, most) - larger) / np.maximum(equal, 1)
+    return np.divide(found, count, out=np.full_like(found, np.nan), where=count > 0)
+
+
+def round_scores(S: Array) -> Array:
+    """Scores to 12 digits of the largest of their row, so that those which differ by rounding alone are equal."""
+    scale = np.abs(S).max(axis=1, keepdims=True, initial=0.0)
+    if not np.isfinite(scale).all():
+        scale = np.abs(np.where(np.isfinite(S), S, 0.0)).max(axis=1, keepdims=True, initial=0.0)
+    digits = S * (1e12 / np.where(scale > 1e-290, scale, 1.0))
+    return np.rint(digits, out=digits)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from jointdr.apps.reproduce import FIGURES
-from jointdr.apps.reproduce.summary import Curve, verdict
+from jointdr.apps.reproduce.summary import verdict
+from jointdr.plot.repetitions import Curve
 
 REPETITIONS = 40
 PANELS = dict(zip(("odd", "even"), FIGURES["phd"](None).panels, strict=True))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from jointdr.apps.reproduce import FIGURES
-from jointdr.apps.reproduce.summary import Curve, verdict
+from jointdr.apps.reproduce.summary import verdict
+from jointdr.plot.repetitions import Curve
 
 REPETITIONS = 20
 PANELS = FIGURES["figure1"](None).panels

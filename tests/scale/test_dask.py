@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from jointdr import JDR, OLS, PCA, SIR, Dyads
 from jointdr.engines.dask import Cluster, distributed
-from jointdr.io import fold_dyads, scan_partitions
+from jointdr.io import reduce_dyads, scan_partitions
 from tests.scale.conftest import METHODS, assert_same
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed, which reads Parquet")
@@ -105,7 +105,9 @@ class TestCollections:
         dyads = Dyads(Y, A, B, observed)
         blocks = [da.from_delayed(dask.delayed(Y[i : i + 20]), (20, 40), float) for i in range(0, 60, 20)]
         keep = {"blocks": ("cross", "within"), "covariance": "full", "cross_covariance": True}
-        parts = fold_dyads(da.concatenate(blocks), da.from_array(A, chunks=25), B, observed=observed, n_folds=5, **keep)
+        parts = reduce_dyads(
+            da.concatenate(blocks), da.from_array(A, chunks=25), B, observed=observed, n_folds=5, **keep
+        )
         for model in (JDR(2), JDR("auto"), JDR(2, moments="all")):
             assert_same(clone(model).fit_moments(parts), clone(model).fit(dyads))
 

@@ -10,7 +10,16 @@ from scipy import sparse
 
 from jointdr.data.ids import Unmatched, as_ids, entities, identified, index_ids, joined
 from jointdr.data.response import checked_numbers
-from jointdr.data.scores import Duplicates, checked_scores, entity_numbers, equal_rows, gathered, pattern_of, values_at
+from jointdr.data.scores import (
+    Duplicates,
+    checked_scores,
+    entity_numbers,
+    equal_rows,
+    gathered,
+    is_implicit,
+    pattern_of,
+    values_at,
+)
 from jointdr.data.views import Views, as_views, default_name
 from jointdr.engines.grid import Grid, Means
 from jointdr.moments.moments import Moments
@@ -229,6 +238,11 @@ class Dyads:
         return self.grid.n_pairs
 
     @property
+    def is_implicit(self) -> bool:
+        """Whether the scores are implicit feedback: a few associations in a grid of zeros, rather than graded scores."""
+        return is_implicit(self.Y, self.is_complete)
+
+    @property
     def observed(self) -> Array | None:
         """A sparse mask of the observed pairs; None if all are."""
         if self.is_complete:
@@ -332,7 +346,7 @@ class Dyads:
         (``ridge="auto"``) is told too many. Moments of other dyads merge exactly with ``means="pairs"``; with
         ``"entities"`` if they have the same centres.
         """
-        return self.grid.fold(means=means, center=center, y_center=y_center, **keep)
+        return self.grid.moments(means=means, center=center, y_center=y_center, **keep)
 
     def fold_moments(
         self,
@@ -348,7 +362,7 @@ class Dyads:
 
         The fold of a row is a hash of its number. Together they are the `moments` of all pairs.
         """
-        return self.grid.fold_parts(n_folds, 0, seed, means=means, center=center, y_center=y_center, **keep)
+        return self.grid.fold_moments(n_folds, 0, seed, means=means, center=center, y_center=y_center, **keep)
 
     def __repr__(self) -> str:
         tables = ", ".join(

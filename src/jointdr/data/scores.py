@@ -142,3 +142,12 @@ def _aggregated(values: Array, inverse: Array, counts: Array, how: str) -> Array
     highest = np.full(len(counts), -np.inf)
     np.maximum.at(highest, inverse, values)
     return highest
+
+
+def is_implicit(Y: Array, complete: bool) -> bool:
+    """Whether Y is implicit feedback, a few associations in a grid of zeros, to be ranked, rather than graded scores."""
+    if not complete:
+        return False
+    values = Y.data if is_sparse(Y) else Y
+    positive = int(np.count_nonzero(values > 0))
+    return not (values < 0).any() and 0 < 2 * positive < Y.shape[0] * Y.shape[1]

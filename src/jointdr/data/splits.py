@@ -12,7 +12,6 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from jointdr.data.dyads import Dyads
-from jointdr.prediction.heads.bandwidths import is_zero_filled
 from jointdr.runtime.arrays import Array, is_sparse
 
 By = Literal["rows", "columns", "both", "pairs"]
@@ -89,7 +88,7 @@ def splits(
     if not isinstance(n_splits, Integral) or isinstance(n_splits, bool) or int(n_splits) < 1:
         raise ValueError(f"n_splits={n_splits!r} must be an integer >= 1.")
     rng = check_random_state(random_state)
-    if by == "pairs" and dyads.is_complete and not is_zero_filled(dyads.Y, True):
+    if by == "pairs" and dyads.is_complete and not dyads.is_implicit:
         dyads = dyads.pairs(np.ones(dyads.shape, dtype=bool))  # a grade that is held out is not a 0
     for _ in range(n_splits):
         if by == "pairs":

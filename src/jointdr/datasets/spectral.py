@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import eigsh
 
-from jointdr.directions.svd import Formed, sketched_svd, svd
+from jointdr.directions.svd import scaled_left_vectors, sign_columns
 from jointdr.runtime.arrays import Array, as_float, float_dtype, is_sparse, to_numpy
 
 Handling = Literal["error", "giant", "separate"]
@@ -219,11 +219,7 @@ def lsa_features(X: Any, k: int, *, n_iter: int = 4) -> Array:
     X = as_float(X, float_dtype(X))
     if not np.isfinite(X.data if is_sparse(X) else X).all():
         raise ValueError("X contains NaN or infinity.")
-    if 4 * int(k) >= min(X.shape):
-        U, s, _ = svd(X.toarray() if is_sparse(X) else X, int(k))
-    else:
-        U, s, _ = sketched_svd(Formed(X), int(k), "randomized", n_iter, np.random.default_rng(0))
-    return _signed(U) * s
+    return scaled_left_vectors(X, int(k), n_iter)
 
 
 # ---------------------------------------------------------------- inner workings
@@ -301,14 +297,7 @@ def _leading(S: Array, k: int) -> tuple[Array, Array]:
         start = np.random.default_rng(0).standard_normal(nodes)  # D^½1 itself is an eigenvector, and would lead nowhere
         values, vectors = eigsh(affinity, k, which="LA", v0=start, ncv=min(nodes, 3 * k // 2 + 20))
     order = np.argsort(-values, kind="stable")
-    return values[order], _signed(vectors[:, order])
-
-
-def _signed(vectors: Array) -> Array:
-    """Columns with the sign that makes the largest entry positive; of several equal ones, the first."""
-    size = np.abs(vectors)
-    first = np.argmax(size >= (1 - 1e-6) * size.max(axis=0), axis=0)
-    return vectors * np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+    return values[order], sign_columns(vectors[:, order])
 
 
 def _described(sizes: Array) -> str:

@@ -129,7 +129,7 @@ def bootstrap(
     options = _decided(fitted, embedding, rows)
     n_blocks = _number_of_blocks(n_blocks, rows, options)
     with np.errstate(all="ignore"):
-        parts = rows.fold_parts(n_blocks, seed=seed, **moments_needed(options))
+        parts = rows.fold_moments(n_blocks, seed=seed, **moments_needed(options))
     fitted._require_finite(parts, views)
     parts = [part for part in parts if part.weight > 0]
     blocks = BlockMoments(parts)

@@ -12,7 +12,7 @@ from jointdr.diagnostics.bounds import noise_edge
 from jointdr.diagnostics.skewness import skewness
 from jointdr.directions.jdr import Options, normalized, placed, unfolding
 from jointdr.directions.normalize import Whitener, whiteners
-from jointdr.directions.proxy import Blocks
+from jointdr.directions.proxy import NormalizedMoments
 from jointdr.directions.svd import EXACT_UP_TO, left_vectors
 from jointdr.engines.rows import Rows
 from jointdr.estimators.jdr import JDR
@@ -53,7 +53,7 @@ class Evidence:
             kept: Moments | None = getattr(self.model, "moments_", None)
             return kept
         rows = Rows(self.views.arrays, self.Y, self.weight)
-        moments = rows.fold(blocks=("cross", "within"), covariance="full", cross_covariance=True)
+        moments = rows.moments(blocks=("cross", "within"), covariance="full", cross_covariance=True)
         if not all(np.isfinite(M).all() for M in (*moments.sums, *moments.thirds.values())):
             raise_if_not_finite(self.views)
         return moments
@@ -112,14 +112,14 @@ class Evidence:
         assert self.moments is not None
         return whiteners(self.moments, self.options.normalize, self.options.ridge)
 
-    def blocks(self, extra: frozenset[str]) -> tuple[Moments, Blocks]:
+    def blocks(self, extra: frozenset[str]) -> tuple[Moments, NormalizedMoments]:
         """The moments where these blocks are looked at beside the cross ones, and their normalized form."""
         assert self.moments is not None
         options = replace(self.options, extra=extra)
         moments = placed(self.moments, options)
         return moments, normalized(moments, self.maps, options)
 
-    def spectra(self, moments: Moments, blocks: Blocks) -> list[Array] | None:
+    def spectra(self, moments: Moments, blocks: NormalizedMoments) -> list[Array] | None:
         """The eigenvalues of the covariance of each view's normalized features, or None if it was not kept."""
         if any(M is None for M in moments.scatters):
             return None
@@ -185,7 +185,7 @@ class Evidence:
         spectra = self.spectra(moments, blocks)
         return 0 if spectra is None else max(self._unseen_of(k, moments, blocks, spectra[k]) for k in range(2))
 
-    def _unseen_of(self, k: int, moments: Moments, blocks: Blocks, spectrum: Array) -> int:
+    def _unseen_of(self, k: int, moments: Moments, blocks: NormalizedMoments, spectrum: Array) -> int:
         """The same for view k, where the strong cross directions U are taken off first.
 
         U is known up to an angle of about 1/ratio only (Wedin), so some of what lies in its span stays.

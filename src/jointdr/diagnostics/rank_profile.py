@@ -12,15 +12,9 @@ from sklearn.base import clone
 from jointdr.data.dyads import Dyads
 from jointdr.data.response import Transform, checked
 from jointdr.data.views import Views, checked_weight
+from jointdr.diagnostics.rank_tests import null_rank, null_threshold, require_permutations, threshold_rank
 from jointdr.directions import proxy
-from jointdr.directions.choices import (
-    folds,
-    null_rank,
-    rank_criterion,
-    require_permutations,
-    threshold_rank,
-    useful_moments,
-)
+from jointdr.directions.choices import folds, rank_criterion, useful_moments
 from jointdr.directions.jdr import Options, moments_needed, normalized, placed, require_rank, unfolding
 from jointdr.directions.normalize import Whitener, whiteners
 from jointdr.directions.svd import left_vectors
@@ -64,6 +58,11 @@ class RankProfile:
     threshold_rank: int | None
     eta: float | None
     level: float
+
+    @property
+    def null_threshold(self) -> float | None:
+        """The singular value that a direction has to exceed to count in `null_rank`; None without permutations."""
+        return null_threshold(self.null, self.level) if len(self.null) else None
 
     def __str__(self) -> str:
         lines = [f"held-out criterion: {self.best} direction(s)"]
@@ -164,7 +163,7 @@ def rank_profile(
     --------
     >>> from jointdr import JDR
     >>> from jointdr.datasets import make_bilinear
-    >>> from jointdr.directions.choices import rank_profile
+    >>> from jointdr.diagnostics import rank_profile
     >>> X, y, _ = make_bilinear(5000, n_features=(15, 10), n_components=3, random_state=0)
     >>> profile = rank_profile(JDR(), X, y)
     >>> profile.best, profile.null_rank, profile.threshold_rank
@@ -201,7 +200,7 @@ def rank_profile(
     for i in range(n_permutations):
         spectra = []
         for shuffled in _permuted(rows, rng):
-            permuted = normalized(placed(shuffled.fold(**keep), options), maps, options, blocks.probes)
+            permuted = normalized(placed(shuffled.moments(**keep), options), maps, options, blocks.probes)
             scale = _noise(rows, options) / (_noise(shuffled, options) or 1.0)
             spectra.append(scale * _spectrum(permuted, maps, options.extra))
         null[i] = max(spectra, key=lambda spectrum: spectrum[0])
@@ -221,7 +220,7 @@ def rank_profile(
     )
 
 
-def _spectrum(blocks: proxy.Blocks, maps: Sequence[Whitener], extra: frozenset[str]) -> Array:
+def _spectrum(blocks: proxy.NormalizedMoments, maps: Sequence[Whitener], extra: frozenset[str]) -> Array:
     """The singular values of the proxy; of its unfoldings, averaged in squares, where these differ."""
     most = min(m.rank for m in maps)
     spectra = [left_vectors(unfolding(blocks, k, extra), most)[1] for k in range(len(maps))]

@@ -17,10 +17,9 @@ from sklearn.isotonic import isotonic_regression
 
 from jointdr.directions.jdr import Options, normalized, placed, unfolding
 from jointdr.directions.normalize import Whitener, whiteners
-from jointdr.engines.rows import slices
 from jointdr.moments.moments import Moments
 from jointdr.runtime import memory
-from jointdr.runtime.arrays import Array
+from jointdr.runtime.arrays import Array, slices
 
 CHUNK_BYTES = 64_000_000
 """Replicates are summed up a few at a time, as many as fit."""

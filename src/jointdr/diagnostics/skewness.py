@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jointdr.engines.rows import Block, Rows
+from jointdr.engines.rows import RowBlock, Rows
 from jointdr.runtime.arrays import Array, as_float, float_dtype, is_sparse, like, to_numpy
 
 
@@ -43,7 +43,9 @@ def skewness(views: Sequence[Array], weight: Array | None = None) -> list[Array]
     return [np.where(v, cube, 0.0) for v, cube in zip(varies, cubes, strict=True)]
 
 
-def _power_sums(block: Block, dtype: Any, means: Sequence[Array], units: Sequence[Array], p: int) -> tuple[Array, ...]:
+def _power_sums(
+    block: RowBlock, dtype: Any, means: Sequence[Array], units: Sequence[Array], p: int
+) -> tuple[Array, ...]:
     """Σ w ((x − µ)/u)^p of every feature, for each view."""
     assert block.weight is not None
     sums = []

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jointdr.engines.reduction import Block
-from jointdr.engines.rows import Rows, block_rows, slices
+from jointdr.engines.reduction import RowBlock
+from jointdr.engines.rows import Rows, block_rows
 from jointdr.runtime.arrays import (
     Array,
     as_float,
@@ -17,6 +17,7 @@ from jointdr.runtime.arrays import (
     like,
     namespace,
     scale_rows,
+    slices,
     sum_of_squares,
     to_numpy,
 )
@@ -159,7 +160,7 @@ class _CriterionSums:
     embedding: Embedding
     centre: Array
 
-    def __call__(self, block: Block) -> tuple[Array, ...]:
+    def __call__(self, block: RowBlock) -> tuple[Array, ...]:
         w = np.ones(len(block)) if block.weight is None else block.weight
         product = w @ ((block.y - self.embedding.y_mean) * self.embedding.prediction(block.views))
         sizes = () if self.embedding.centred else tuple(_weighted_squares(X, block.weight) for X in block.views)

@@ -136,14 +136,14 @@ def placed(moments: Moments, options: Options) -> Moments:
 
 def normalized(
     moments: Moments, maps: Sequence[Whitener], options: Options, probes: tuple[Array, ...] | None = None
-) -> proxy.Blocks:
+) -> proxy.NormalizedMoments:
     """The normalized moments, by these maps; for ``"joint"`` by these probes, or those of the moments themselves."""
     if options.normalize != "joint":
         return proxy.separate(moments, maps)
     return proxy.through_probes(moments, probes or proxy.joint_probes(moments, maps, options.ridge))
 
 
-def unfolding(blocks: proxy.Blocks, k: int, extra: frozenset[str] = frozenset()) -> Array:
+def unfolding(blocks: proxy.NormalizedMoments, k: int, extra: frozenset[str] = frozenset()) -> Array:
     """All columns that lie in the span of view k's embedding: cross moments, and what `extra` names, (k_k, many).
 
     By Stein's lemma the moments E[y a bᵀ], E[(y − µ) a aᵀ] and E[(y − µ) a] of normalized Gaussian features all have
@@ -183,7 +183,7 @@ def jdr_from_rows(rows: Rows, moments: Moments, options: Options) -> Embedding:
     if options.n_features_to_select is not None:
         chosen = selection.select(X.unitless_columns(), *options.n_features_to_select)
         exact = moments_needed(replace(options, solver="exact"), mergeable=False)
-        return _of_selection(chosen, maps, options, y_mean, lambda at: rows.select(at).fold(**exact))
+        return _of_selection(chosen, maps, options, y_mean, lambda at: rows.select(at).moments(**exact))
     require_rank(maps, options)
     U, s, V = sketched_svd(X, options.ranks[0], options.solver, options.n_iter, options.generator())
     bases, spectra = _paired(U, s, V, maps)

@@ -19,7 +19,7 @@ from jointdr.directions.embedding import Embedding, projected, signs_of
 from jointdr.directions.jdr import Options
 from jointdr.directions.normalize import Whitener, joint_whitening, regularized, whiteners
 from jointdr.engines.grid import Grid
-from jointdr.engines.reduction import Block
+from jointdr.engines.reduction import RowBlock
 from jointdr.moments.moments import Moments
 from jointdr.runtime.arrays import Array, to_numpy
 
@@ -139,7 +139,7 @@ class Residuals:
     joint: bool
     needs_views = True
 
-    def __call__(self, block: Block) -> Array:
+    def __call__(self, block: RowBlock) -> Array:
         """The residuals as responses."""
         parts = zip(block.views, self.means, self.betas, strict=True)
         fits = [to_numpy(projected(X, mean, b)) for X, mean, b in parts]

@@ -102,7 +102,7 @@ def _blocks(
     maps: Sequence[Whitener],
     options: Options,
     probes: tuple[Array, ...] | None = None,
-) -> proxy.Blocks:
+) -> proxy.NormalizedMoments:
     blocks = normalized(moments, maps, options, probes)
     return blocks if tensors is None else replace(blocks, unfoldings=tensors.unfoldings(folds))
 
@@ -113,7 +113,7 @@ def _folds(
     tensors: TensorParts | None,
     maps: tuple[Whitener, ...],
     options: Options,
-    blocks: proxy.Blocks,
+    blocks: proxy.NormalizedMoments,
 ) -> list[Fold]:
     """Leave out each part in turn, with the centre and the normalization of all of them."""
     usable = usable_folds(parts)
@@ -133,7 +133,7 @@ def _embedding(
     spectra: tuple[Array, ...],
     X: Array | None,
     rows: Rows,
-    blocks: proxy.Blocks,
+    blocks: proxy.NormalizedMoments,
     maps: Sequence[Whitener],
     y_mean: Array,
     options: Options,

@@ -111,7 +111,7 @@ def whiteners(
 ) -> tuple[Whitener, ...]:
     """The normalization of each view (steps 1.1 to 1.4), O(n³) for ``"full"`` and O(n) for ``"feature"``.
 
-    ``"joint"`` has the same maps as ``"full"``: what it changes is the proxy. Give the moments as they were folded, not
+    ``"joint"`` has the same maps as ``"full"``: what it changes is the proxy. Give the moments as they were reduced, not
     centred yet: how far their centre lies from the mean says which variances are rounding. `central` are the same
     moments about their mean, where these are at hand. Matrices are factored beside the array `near`, if it is given.
     """
@@ -286,7 +286,7 @@ def _warn_of_far_means(rounding: Array, eps: float, name: str) -> None:
     worst = float(np.max(rounding, initial=0.0))
     if worst > eps**LOST_DIGITS:
         warnings.warn(
-            f"view {name!r} has means that are large against its spread and was folded about 0, as sparse views are: "
+            f"view {name!r} has means that are large against its spread and was reduced about 0, as sparse views are: "
             f"rounding may change results by {worst:.0e} of their size. Give it dense, or without its means.",
             RoundingWarning,
             stacklevel=3,

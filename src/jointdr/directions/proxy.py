@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 
 from jointdr.directions.normalize import Whitener, joint_whitening, regularized
-from jointdr.engines.rows import Block, Rows, slices
+from jointdr.engines.rows import RowBlock, Rows
 from jointdr.moments.moments import Moments
 from jointdr.runtime.arrays import (
     Array,
@@ -25,6 +25,7 @@ from jointdr.runtime.arrays import (
     like,
     namespace,
     scale_rows,
+    slices,
     to_numpy,
 )
 
@@ -56,7 +57,7 @@ def beside(S: Array, X: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Blocks:
+class NormalizedMoments:
     """All normalized moments that a direction can be read off.
 
     Attributes
@@ -85,7 +86,7 @@ class Blocks:
             )
         return self.pairs[j, k] if j <= k else np.swapaxes(self.pairs[k, j], 1, 2)
 
-    def scaled(self, factor: float) -> Blocks:
+    def scaled(self, factor: float) -> NormalizedMoments:
         """The blocks of a response in other units."""
         return replace(
             self,
@@ -95,13 +96,13 @@ class Blocks:
         )
 
 
-def separate(moments: Moments, maps: Sequence[Whitener]) -> Blocks:
+def separate(moments: Moments, maps: Sequence[Whitener]) -> NormalizedMoments:
     """W_jᵀ T_jk W_k, O(n³). The moments must be about the point that the maps centre at."""
     pairs = {
         (j, k): np.stack([maps[k].pull(maps[j].pull(T).T).T for T in moments.third(j, k)]) for j, k in moments.thirds
     }
     means = tuple(m.pull(moments.response_covariance(k)) for k, m in enumerate(maps))
-    return Blocks(pairs, means)
+    return NormalizedMoments(pairs, means)
 
 
 def unitless(X: Array, maps: Sequence[Whitener]) -> Array:
@@ -138,7 +139,7 @@ def joint_probes(moments: Moments, maps: Sequence[Whitener], ridge: float | Lite
     return tuple(probes)
 
 
-def through_probes(moments: Moments, probes: tuple[Array, ...]) -> Blocks:
+def through_probes(moments: Moments, probes: tuple[Array, ...]) -> NormalizedMoments:
     """P_jᵀ T P_k with the T of all views together, which needs the within blocks too."""
     K = moments.n_views
     at = _places(moments)
@@ -148,7 +149,7 @@ def through_probes(moments: Moments, probes: tuple[Array, ...]) -> Blocks:
         T[:, at[k], at[j]] = np.swapaxes(moments.third(j, k), 1, 2)
     pairs = {(j, k): probes[j].T @ T @ probes[k] for j in range(K) for k in range(j, K)}
     C_y = np.concatenate([moments.response_covariance(k) for k in range(K)])
-    return Blocks(pairs, tuple(P.T @ C_y for P in probes), probes)
+    return NormalizedMoments(pairs, tuple(P.T @ C_y for P in probes), probes)
 
 
 def _places(moments: Moments) -> list[slice]:
@@ -156,7 +157,7 @@ def _places(moments: Moments) -> list[slice]:
 
 
 class DataProxy:
-    """X₀ as an operator: products with it are folds over the data, and it is never formed (Algorithm 2).
+    """X₀ as an operator: products with it are reductions over the data, and it is never formed (Algorithm 2).
 
     Parameters
     ----------
@@ -205,13 +206,13 @@ class DataProxy:
         """Some columns of X₀ where each belongs to one feature of b, without a product over all of them."""
         b = self.maps[1]
         scale = np.ones(at.stop - at.start) if b.matrix is None else b.matrix[at]
-        return self._fold(_Columns(at, b.mean[at], scale), narrow=1, wide=0)
+        return self._accumulated(_Columns(at, b.mean[at], scale), narrow=1, wide=0)
 
     def _product(self, S: Array, narrow: int, wide: int) -> Array:
         m = self.maps[narrow]
-        return self._fold(_Projection(m.push(S), m.mean, self.explicit[narrow]), narrow, wide)
+        return self._accumulated(_Projection(m.push(S), m.mean, self.explicit[narrow]), narrow, wide)
 
-    def _fold(self, project: Callable[[Array], Array], narrow: int, wide: int) -> Array:
+    def _accumulated(self, project: Callable[[Array], Array], narrow: int, wide: int) -> Array:
         m = self.maps[wide]
         center = m.mean if self.explicit[wide] else None
         total, column_sums = self.rows.accumulate(_ProxyTimes(project, narrow, wide, center, self.dtype))
@@ -261,7 +262,7 @@ class _ProxyTimes:
     center: Array | None
     dtype: Any
 
-    def __call__(self, block: Block) -> tuple[Array, Array]:
+    def __call__(self, block: RowBlock) -> tuple[Array, Array]:
         H = self.project(as_float(block.views[self.narrow], self.dtype))
         H = scale_rows(H, like(block.y[:, 0] if block.weight is None else block.y[:, 0] * block.weight, H))
         X = as_float(block.views[self.wide], self.dtype)

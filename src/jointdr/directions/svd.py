@@ -128,6 +128,26 @@ def sketched_svd(
     return Q @ Ut[:n_components].T, s[:n_components], V[:, :n_components]
 
 
+def scaled_left_vectors(X: Array, n_components: int, n_iter: int = 4) -> Array:
+    """U Σ of the leading singular triplets of a dense or sparse matrix, always the same for the same X.
+
+    O(n_iter r |X| + n_iter r² (m + n)) by the randomized SVD; exact where it would not be much narrower than X. In each
+    column the largest entry is positive.
+    """
+    if 4 * n_components >= min(X.shape):
+        U, s, _ = svd(X.toarray() if sparse.issparse(X) else X, n_components)
+    else:
+        U, s, _ = sketched_svd(Formed(X), n_components, "randomized", n_iter, np.random.default_rng(0))
+    return sign_columns(U) * s
+
+
+def sign_columns(vectors: Array) -> Array:
+    """Columns with the sign that makes the largest entry positive; of several equal ones, the first."""
+    size = np.abs(vectors)
+    first = np.argmax(size >= (1 - 1e-6) * size.max(axis=0), axis=0)
+    return vectors * np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+
+
 def sketch(n: int, most: int, n_components: int, solver: Solver, random_state: np.random.Generator) -> Any:
     """The n × k matrix S: Gaussian with k = 2r, or a CountSketch, one ±1 in every row, with k = 4r and at least 20."""
     if solver == "randomized":

@@ -18,7 +18,7 @@ from jointdr.directions.embedding import projected
 from jointdr.directions.normalize import Whitener
 from jointdr.directions.proxy import OVERFLOW
 from jointdr.directions.svd import left_vectors
-from jointdr.engines.reduction import Block, RandomParts, SumsOfGroups
+from jointdr.engines.reduction import RandomParts, RowBlock, SumsOfGroups
 from jointdr.engines.rows import LARGE_BLOCK_BYTES, Rows, block_rows
 from jointdr.runtime.arrays import Array, as_float, float_dtype, inner, is_sparse, like, namespace, to_numpy
 
@@ -120,10 +120,10 @@ def formed(rows: Rows, maps: Sequence[Whitener], n_folds: int = 1, seed: int = 0
     left = int(np.prod(sizes[:-1]))
     of_block = _Tensor(tuple(m.mean for m in maps), dtype)
     nbytes = 8 * n_folds * rows.n_responses * left * sizes[-1]
-    fold = SumsOfGroups(of_block, RandomParts(n_folds, seed), n_folds, nbytes)
+    reduction = SumsOfGroups(of_block, RandomParts(n_folds, seed), n_folds, nbytes)
     none = (np.zeros(()), np.zeros((rows.n_responses, left, sizes[-1])))
     size = min(block_rows(rows.views), rows.large_block_rows(left))  # of which all products of features are formed
-    parts = [part or none for part in rows.folded(fold, size)]
+    parts = [part or none for part in rows.reduce(reduction, size)]
     tensors = []
     for _, total in parts:
         X = total.reshape(-1, *sizes)
@@ -146,9 +146,9 @@ def sketched(
     shapes = [(X.shape[1], width) for X in rows.views]
     of_block = _Sketches(tuple(m.mean for m in maps), tuple(right))
     nbytes = 8 * n_folds * sum(n * s for n, s in shapes)
-    fold = SumsOfGroups(of_block, RandomParts(n_folds, seed), n_folds, nbytes)
+    reduction = SumsOfGroups(of_block, RandomParts(n_folds, seed), n_folds, nbytes)
     none = (np.zeros(()), *(np.zeros(shape) for shape in shapes))
-    parts = [part or none for part in rows.folded(fold, rows.large_block_rows(width))]
+    parts = [part or none for part in rows.reduce(reduction, rows.large_block_rows(width))]
     scale = 1.0 / np.sqrt(columns)
     return TensorParts(
         np.array([float(part[0]) for part in parts]),
@@ -198,7 +198,7 @@ class _Tensor:
     means: tuple[Array, ...]
     dtype: Any
 
-    def __call__(self, block: Block) -> tuple[Array, Array]:
+    def __call__(self, block: RowBlock) -> tuple[Array, Array]:
         left = int(np.prod([len(mean) for mean in self.means[:-1]]))
         total = np.zeros((block.y.shape[1], left, len(self.means[-1])))
         for piece in block.pieces(max(16, LARGE_BLOCK_BYTES // (8 * left))):
@@ -219,7 +219,7 @@ class _Sketches:
     means: tuple[Array, ...]
     right: tuple[Array, ...]
 
-    def __call__(self, block: Block) -> tuple[Array, ...]:
+    def __call__(self, block: RowBlock) -> tuple[Array, ...]:
         H = [projected(X, mean, S) for X, mean, S in zip(block.views, self.means, self.right, strict=True)]
         parts = []
         for k, mean in enumerate(self.means):
@@ -236,13 +236,13 @@ class _Contraction:
     right: tuple[Array, ...]
     k: int
 
-    def __call__(self, block: Block) -> tuple[Array]:
+    def __call__(self, block: RowBlock) -> tuple[Array]:
         parts = zip(block.views, self.means, self.right, strict=True)
         Z = [projected(X, mean, S) for j, (X, mean, S) in enumerate(parts) if j != self.k]
         return (_against(block, self.k, self.means[self.k], reduce(row_products, Z)),)
 
 
-def _against(block: Block, k: int, mean: Array, R: Array) -> Array:
+def _against(block: RowBlock, k: int, mean: Array, R: Array) -> Array:
     """Σ w y_q (x_k − µ) R over rows, for each q: (n_k, q · columns of R)."""
     X = as_float(block.views[k], float_dtype(block.views[k]))
     Y = like(block.y if block.weight is None else block.y * block.weight[:, None], R)

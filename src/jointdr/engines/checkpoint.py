@@ -1,4 +1,4 @@
-"""A file that keeps what was folded so far, so that an interrupted fit goes on from there."""
+"""A file that keeps what was reduced so far, so that an interrupted fit goes on from there."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from jointdr.engines.source import Source, joined_leaves
-from jointdr.estimators import saving as persist
 from jointdr.moments.moments import Moments
+from jointdr.moments.serialization import moments_from_arrays, moments_to_arrays
 from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.runtime.modelfile import load_model, write_model
 
 KIND = "checkpoint"
 
@@ -49,7 +50,7 @@ class Checkpoint:
         """The state of all leaves, from the last one that was written on."""
         if self._reads is None:
             self._reads = self._found(source)
-        key = digest([task.fold, task.steps])
+        key = digest([task.reduction, task.steps])
         if self._at == len(self._reads):
             self._reads.append({"key": key, "rows": 0, "state": None})
         read = self._reads[self._at]
@@ -69,7 +70,7 @@ class Checkpoint:
                     self._write(source)
                     written = read["rows"]
         except BaseException:
-            if read["rows"] > written:  # what was folded since the last write, also if it is Ctrl-C that ends it
+            if read["rows"] > written:  # what was reduced since the last write, also if it is Ctrl-C that ends it
                 with suppress(OSError):
                     self._write(source)
             raise
@@ -84,7 +85,7 @@ class Checkpoint:
     def _found(self, source: Source) -> list[dict[str, Any]]:
         if not self.path.exists():
             return []
-        data, reads = persist.opened(self.path, KIND, contents)
+        data, reads = load_model(self.path, KIND, contents)
         if data != source.identity():
             self._refuse("other data: other files, columns or numbers of rows, or files that were changed since")
         return reads
@@ -99,7 +100,7 @@ class Checkpoint:
             description, held = described(read["state"], f"read{i}")
             reads.append({**read, "state": description})
             arrays |= held
-        persist.write(self.path, KIND, {"data": source.identity(), "reads": reads}, arrays)
+        write_model(self.path, KIND, {"data": source.identity(), "reads": reads}, arrays)
         self._written = time.monotonic()
 
 
@@ -117,7 +118,7 @@ def described(state: Any, name: str) -> tuple[Any, dict[str, Array]]:
     if state is None:
         return None, {}
     if isinstance(state, Moments):
-        header, arrays = persist.flattened(state, name)
+        header, arrays = moments_to_arrays(state, name)
         return {"moments": header}, arrays
     if isinstance(state, (list, tuple)):
         parts = [described(part, f"{name}/{i}") for i, part in enumerate(state)]
@@ -134,13 +135,13 @@ def restored(description: Any, arrays: Mapping[str, Array], name: str) -> Any:
         return arrays[name]
     ((kind, inner),) = description.items()
     if kind == "moments":
-        return persist.rebuilt(inner, arrays, name)
+        return moments_from_arrays(inner, arrays, name)
     parts = [restored(part, arrays, f"{name}/{i}") for i, part in enumerate(inner)]
     return parts if kind == "list" else tuple(parts)
 
 
 def digest(value: Any) -> str:
-    """A fingerprint of a fold and everything in it, the same in every process."""
+    """A fingerprint of a reduction and everything in it, the same in every process."""
     return hashlib.sha256(repr(_plain(value)).encode()).hexdigest()
 
 

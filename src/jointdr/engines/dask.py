@@ -1,7 +1,7 @@
-"""The engine of a cluster: leaves are folded where they are read, and states are merged in a tree, by dask.
+"""The engine of a cluster: leaves are reduced where they are read, and states are merged in a tree, by dask.
 
 A leaf is a file and a row range, or the chunks of dask collections: both can be had again, so that a worker that dies
-costs what it had folded and nothing else. Only states travel, n × n numbers each, and the small values that folds are.
+costs what it had reduced and nothing else. Only states travel, n × n numbers each, and the small values that reductions are.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Cluster:
     block_bytes = 0
 
     def width(self) -> int:
-        """How many leaves are folded at a time: the threads of the cluster."""
+        """How many leaves are reduced at a time: the threads of the cluster."""
         client = self.client or _default_client()
         if client is None:
             return int(require_dask().system.CPU_COUNT)
@@ -59,9 +59,9 @@ class Cluster:
         """The merged state of all leaves."""
         dask = require_dask()
         shared = dask.delayed(task, pure=False)  # one value that workers hand on to each other, not one for each leaf
-        fold = dask.delayed(_folded, pure=False)
+        reduce = dask.delayed(_reduced, pure=False)
         runs = joined_leaves(leaves, LEAVES_PER_THREAD * self.width())
-        return self.merged([fold(shared, [_delayed(leaf, task.views) for leaf in run]) for run in runs], shared)
+        return self.merged([reduce(shared, [_delayed(leaf, task.views) for leaf in run]) for run in runs], shared)
 
     def merged(self, states: list[Any], task: Any) -> Any:
         """The states, which are still to be computed, merged in a tree by what the task has for that."""
@@ -88,13 +88,13 @@ def _connected() -> Iterator[None]:
         yield
     except lost as error:
         raise ConnectionError(
-            f"The dask cluster was lost while it folded ({error}). Start a scheduler and fit again; with a checkpoint "
+            f"The dask cluster was lost while it reduced ({error}). Start a scheduler and fit again; with a checkpoint "
             "the fit goes on from there."
         ) from error
 
 
 def _delayed(leaf: Any, views: bool) -> Any:
-    """What dask computes a leaf from: its chunks, or the leaf itself, which is read where it is folded."""
+    """What dask computes a leaf from: its chunks, or the leaf itself, which is read where it is reduced."""
     return leaf.delayed(views) if hasattr(leaf, "delayed") else leaf
 
 
@@ -108,7 +108,7 @@ def _default_client() -> Any:
         return None
 
 
-def _folded(task: Task, leaves: Sequence[Any]) -> Any:
+def _reduced(task: Task, leaves: Sequence[Any]) -> Any:
     """The state of some leaves, in the one thread that the scheduler counts on."""
     with threadpool_limits(1, user_api="blas"):
         return task(leaves)
@@ -119,7 +119,7 @@ def _merged(task: Task, states: Sequence[Any]) -> Any:
 
 
 def distributed(source: Source, client: Any = None) -> Source:
-    """The same source, to be read and folded by the workers of a dask cluster.
+    """The same source, to be read and reduced by the workers of a dask cluster.
 
     Parameters
     ----------

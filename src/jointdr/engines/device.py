@@ -1,4 +1,4 @@
-"""The engine of an accelerator: blocks are copied to it one ahead of the block that is folded there."""
+"""The engine of an accelerator: blocks are copied to it one ahead of the block that is reduced there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.engines.reduction import Block
+from jointdr.engines.reduction import RowBlock
 from jointdr.engines.source import Source
 from jointdr.engines.stream import Lanes, Task, Told, ahead, stepped
 from jointdr.runtime.arrays import Array, is_sparse
@@ -55,7 +55,7 @@ class Device:
     block_bytes: int = BLOCK_BYTES
 
     def width(self) -> int:
-        """How many leaves are folded at a time."""
+        """How many leaves are reduced at a time."""
         return 1
 
     def run(self, task: Task, leaves: Sequence[Any], watch: Any = None) -> Any:
@@ -63,7 +63,7 @@ class Device:
         if not task.views:
             return Lanes().run(task, leaves, watch)
         told, steps = Told(watch), task.steps
-        first = getattr(task.fold, "takes_any_response", False) and not any(map(_needs_views, steps))
+        first = getattr(task.reduction, "takes_any_response", False) and not any(map(_needs_views, steps))
         if not first:
             return task(leaves, told, ahead, placed=self.placed)
         # Responses go along with the views: a small copy would have to wait for the large ones that are under way.
@@ -75,7 +75,7 @@ class Device:
         torch = require_torch()
         return _tensor(torch, X).to(self.name)
 
-    def placed(self, blocks: Iterator[Block], responses: bool = False) -> Iterator[Block]:
+    def placed(self, blocks: Iterator[RowBlock], responses: bool = False) -> Iterator[RowBlock]:
         """The same blocks with their views on the device; the next one is on its way while one is used.
 
         With `responses` these, and weights, go there as well.
@@ -94,7 +94,7 @@ class Device:
             yield held()
 
 
-Arriving = Callable[[], Block]
+Arriving = Callable[[], RowBlock]
 """Gives a block whose copies have been started, to be used by what is asked of the device from now on."""
 
 
@@ -102,20 +102,20 @@ def _needs_views(step: Any) -> bool:
     return bool(getattr(step, "needs_views", False))
 
 
-def _all_stepped(blocks: Iterator[Block], steps: Sequence[Any]) -> Iterator[Block]:
+def _all_stepped(blocks: Iterator[RowBlock], steps: Sequence[Any]) -> Iterator[RowBlock]:
     return (stepped(block, steps) for block in blocks if len(block.y))
 
 
-def _parts_of(block: Block, responses: bool) -> list[Array]:
+def _parts_of(block: RowBlock, responses: bool) -> list[Array]:
     """What is copied: the views, and the responses and weights where asked for."""
     return [*block.views, *(X for X in (block.y, block.weight) if responses and X is not None)]
 
 
-def _with_parts(block: Block, parts: Sequence[Any], responses: bool) -> Block:
+def _with_parts(block: RowBlock, parts: Sequence[Any], responses: bool) -> RowBlock:
     n = len(block.views)
     if not responses:
         return replace(block, views=tuple(parts))
-    return Block(tuple(parts[:n]), parts[n], None if block.weight is None else parts[n + 1], block.first_row)
+    return RowBlock(tuple(parts[:n]), parts[n], None if block.weight is None else parts[n + 1], block.first_row)
 
 
 @dataclass
@@ -126,8 +126,8 @@ class _Plain:
     device: Any
     responses: bool
 
-    def __call__(self, block: Block) -> Arriving:
-        # Copied even if that is where it is: the memory of a block is used again while another one is folded.
+    def __call__(self, block: RowBlock) -> Arriving:
+        # Copied even if that is where it is: the memory of a block is used again while another one is reduced.
         parts = [_tensor(self.torch, X).to(self.device, copy=True) for X in _parts_of(block, self.responses)]
         return lambda: _with_parts(block, parts, self.responses)
 
@@ -146,7 +146,7 @@ class _Copies:
         self.turn = 0
         self.products: list[Any] = []
 
-    def __call__(self, block: Block) -> Arriving:
+    def __call__(self, block: RowBlock) -> Arriving:
         torch = self.torch
         self.turn = (self.turn + 1) % len(self.done)
         if self.done[self.turn] is not None:
@@ -158,7 +158,7 @@ class _Copies:
             done = self.done[self.turn] = torch.cuda.Event()
             done.record(self.stream)
 
-        def arrived() -> Block:
+        def arrived() -> RowBlock:
             products = torch.cuda.current_stream(self.device)
             products.wait_event(done)
             for X in parts:
@@ -195,7 +195,7 @@ class _Copies:
 
 def _tensor(torch: Any, X: Array) -> Any:
     if is_sparse(X):
-        raise TypeError("Sparse views cannot be streamed to an accelerator: fold them on the processor, or densify.")
+        raise TypeError("Sparse views cannot be streamed to an accelerator: reduce them on the processor, or densify.")
     X = np.asarray(X)
     if not X.dtype.isnative:
         X = X.astype(X.dtype.newbyteorder("="))
@@ -203,9 +203,9 @@ def _tensor(torch: Any, X: Array) -> Any:
 
 
 def on_device(source: Source, device: str = "cuda", block_bytes: int = BLOCK_BYTES) -> Source:
-    """The same source, whose blocks are copied to an accelerator and folded there.
+    """The same source, whose blocks are copied to an accelerator and reduced there.
 
-    Memory on the device stays at a few blocks, however much data there is. Arrays that fit there are folded fastest if
+    Memory on the device stays at a few blocks, however much data there is. Arrays that fit there are reduced fastest if
     they are given to `fit` as arrays on the device, without this.
 
     Parameters
@@ -215,7 +215,7 @@ def on_device(source: Source, device: str = "cuda", block_bytes: int = BLOCK_BYT
     device : str
         A device of PyTorch.
     block_bytes : int
-        How much is copied and folded at a time.
+        How much is copied and reduced at a time.
 
     Examples
     --------

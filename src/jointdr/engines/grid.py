@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.engines.rows import BLOCK_BYTES, LARGE_BLOCK_BYTES, block_rows, fold_of, require_state, slices
+from jointdr.engines.rows import BLOCK_BYTES, LARGE_BLOCK_BYTES, block_rows, fold_of, require_state
 from jointdr.moments.block_sums import Covariance, Keep
 from jointdr.moments.moments import Moments
 from jointdr.runtime.arrays import (
@@ -25,6 +25,7 @@ from jointdr.runtime.arrays import (
     inner,
     is_sparse,
     scale_rows,
+    slices,
     sum_of_squares,
     take_rows,
 )
@@ -32,9 +33,7 @@ from jointdr.runtime.arrays import (
 Means = Literal["pairs", "entities"]
 MEANS = ("pairs", "entities")
 
-FEWER = (
-    "normalize='feature', which forms no covariances, or reduce wide tables (jointdr.datasets.lsa_features)"
-)
+FEWER = "normalize='feature', which forms no covariances, or reduce wide tables (jointdr.datasets.lsa_features)"
 
 
 @dataclass(frozen=True)
@@ -92,11 +91,11 @@ class Grid:
         a, b = (c @ X / (self.n_pairs or 1) for c, X in zip(self.counts(means), (self.A, self.B), strict=True))
         return np.asarray(a), np.asarray(b)
 
-    def fold(self, *, means: Means = "pairs", center: Any = None, y_center: Any = None, **keep: Any) -> Moments:
-        """The moments of all pairs; keywords as in `Moments.of_block`, like `Rows.fold`."""
-        return self.moments(_kept(means, keep), center, y_center, means)
+    def moments(self, *, means: Means = "pairs", center: Any = None, y_center: Any = None, **keep: Any) -> Moments:
+        """The moments of all pairs; keywords as in `Moments.of_block`, like `Rows.moments`."""
+        return self.kept_moments(_kept(means, keep), center, y_center, means)
 
-    def fold_parts(
+    def fold_moments(
         self,
         n_folds: int,
         first_row: int = 0,
@@ -107,7 +106,7 @@ class Grid:
         y_center: Any = None,
         **keep: Any,
     ) -> list[Moments]:
-        """The moments of each of `n_folds` random parts of the row entities, like `Rows.fold_parts`."""
+        """The moments of each of `n_folds` random parts of the row entities, like `Rows.fold_moments`."""
         kept = _kept(means, keep)
         if center is None:  # one centre for all, so that merging is plain addition
             center = self.means(means)
@@ -115,7 +114,7 @@ class Grid:
             y_center = self.y_mean
         fold = fold_of(np.arange(first_row, first_row + self.Y.shape[0]), n_folds, seed)
         parts = (self.rows(np.flatnonzero(fold == k)) for k in range(n_folds))
-        return [part.moments(kept, center, y_center, means) for part in parts]
+        return [part.kept_moments(kept, center, y_center, means) for part in parts]
 
     def entity_covariances(self, k: int) -> Array:
         """Covariances of the features of side k with the scores of each entity of the other side, (n_k, m_other).
@@ -137,7 +136,7 @@ class Grid:
             sums = np.asarray(inner(X, deviations))
         return sums / np.sqrt(np.maximum(counts, 1) * self.n_pairs)
 
-    def moments(
+    def kept_moments(
         self,
         keep: Keep,
         center: Sequence[Array] | Literal[0] | None = None,

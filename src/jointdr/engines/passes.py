@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.engines.reduction import Block
+from jointdr.engines.reduction import RowBlock
 from jointdr.runtime.arrays import Array, is_sparse, to_numpy
 
 SAMPLE_ROWS = 100_000
@@ -47,11 +47,11 @@ class Summarize:
         """For so many rows."""
         return Summarize(max(1, (n_rows or 0) // SAMPLE_ROWS))
 
-    def __call__(self, blocks: Iterable[Block]) -> Summary:
+    def __call__(self, blocks: Iterable[RowBlock]) -> Summary:
         """The summary of these blocks."""
         return reduce(self.merge, map(self._of, blocks))
 
-    def _of(self, block: Block) -> Summary:
+    def _of(self, block: RowBlock) -> Summary:
         y = block.y.reshape(len(block), -1).astype(float, copy=False)
         taken = slice(-block.first_row % self.stride, None, self.stride)  # the same rows however they are cut
         if block.weight is None and len(y):
@@ -99,7 +99,7 @@ class Gather:
 
     nbytes: int = 0
 
-    def __call__(self, blocks: Iterable[Block]) -> dict[int, tuple[Array, Array | None]]:
+    def __call__(self, blocks: Iterable[RowBlock]) -> dict[int, tuple[Array, Array | None]]:
         """Those of these blocks."""
         return {block.first_row: (block.y, block.weight) for block in blocks}
 
@@ -114,7 +114,7 @@ class Labels:
 
     nbytes: int = 0
 
-    def __call__(self, blocks: Iterable[Block]) -> tuple[Array, int]:
+    def __call__(self, blocks: Iterable[RowBlock]) -> tuple[Array, int]:
         """Those of these blocks."""
         return reduce(self.merge, ((np.unique(block.y), len(block.y)) for block in blocks))
 
@@ -129,11 +129,11 @@ class FirstNotFinite:
 
     nbytes: int = 0
 
-    def __call__(self, blocks: Iterable[Block]) -> tuple[int, int, int, float]:
+    def __call__(self, blocks: Iterable[RowBlock]) -> tuple[int, int, int, float]:
         """That of these blocks."""
         return reduce(self.merge, map(self._of, blocks))
 
-    def _of(self, block: Block) -> tuple[int, int, int, float]:
+    def _of(self, block: RowBlock) -> tuple[int, int, int, float]:
         found = (-1, 0, 0, 0.0)
         for k, X in enumerate(block.views):
             X = X.toarray() if is_sparse(X) else to_numpy(X)

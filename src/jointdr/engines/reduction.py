@@ -1,6 +1,6 @@
 """What is done with blocks of rows, as small values that can be sent to wherever the rows are.
 
-A fold makes a state of some blocks and joins the states of two sets of blocks into that of both. It knows nothing of
+A reduction makes a state of some blocks and joins the states of two sets of blocks into that of both. It knows nothing of
 where blocks come from, so that one definition serves arrays in memory, files and a cluster.
 """
 
@@ -14,20 +14,14 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from jointdr.moments.moments import Moments
-from jointdr.runtime.arrays import Array, Scratch, take_rows
+from jointdr.runtime.arrays import Array, Scratch, slices, take_rows
 from jointdr.runtime.files import require_mapped
 
 State = TypeVar("State")
 
 
-def slices(n: int, size: int) -> Iterator[slice]:
-    """0 ... n cut into pieces of at most `size`."""
-    for start in range(0, n, size):
-        yield slice(start, min(start + size, n))
-
-
 @dataclass(frozen=True, slots=True)
-class Block:
+class RowBlock:
     """Some rows of every view, of the response and of the weights; `first_row` is the number of the first of them."""
 
     views: tuple[Array, ...]
@@ -38,29 +32,29 @@ class Block:
     def __len__(self) -> int:
         return len(self.y)
 
-    def rows(self, at: Array) -> Block:
+    def rows(self, at: Array) -> RowBlock:
         """Some of these rows, copied."""
         views = tuple(take_rows(X, at) for X in self.views)
         return replace(self, views=views, y=self.y[at], weight=None if self.weight is None else self.weight[at])
 
-    def pieces(self, size: int) -> Iterator[Block]:
+    def pieces(self, size: int) -> Iterator[RowBlock]:
         """The same rows, at most `size` at a time, without copies."""
         for at in slices(len(self), size):
             for X in self.views:
                 require_mapped(X)
             views = tuple(X[at, :] for X in self.views)
             weight = None if self.weight is None else self.weight[at]
-            yield Block(views, self.y[at], weight, self.first_row + at.start)
+            yield RowBlock(views, self.y[at], weight, self.first_row + at.start)
 
     def total_weight(self) -> float:
         """Σ w."""
         return float(len(self)) if self.weight is None else float(self.weight.sum())
 
 
-class Fold(Protocol[State]):
+class Reduction(Protocol[State]):
     """Blocks to a state, and two states to one."""
 
-    def __call__(self, blocks: Iterable[Block]) -> State:
+    def __call__(self, blocks: Iterable[RowBlock]) -> State:
         """The state of these blocks, of which there is at least one."""
 
     def merge(self, one: State, two: State) -> State:
@@ -71,8 +65,8 @@ class Fold(Protocol[State]):
         """About how large a state is."""
 
 
-Groups = Callable[[Block], tuple[Array, Block]]
-"""The group of each row of a block, from 0 on, and the block that is to be folded."""
+Groups = Callable[[RowBlock], tuple[Array, RowBlock]]
+"""The group of each row of a block, from 0 on, and the block that is to be reduced."""
 
 
 def fold_of(rows: Array, n_folds: int, seed: int = 0) -> Array:
@@ -91,7 +85,7 @@ class RandomParts:
     seed: int = 0
     first_row: int = 0
 
-    def __call__(self, block: Block) -> tuple[Array, Block]:
+    def __call__(self, block: RowBlock) -> tuple[Array, RowBlock]:
         """The part that each row is in."""
         if self.n_folds == 1:
             return np.zeros(len(block), dtype=np.int64), block
@@ -99,7 +93,7 @@ class RandomParts:
         return fold_of(np.arange(first, first + len(block)), self.n_folds, self.seed), block
 
 
-def numbered(block: Block) -> tuple[Array, Block]:
+def numbered(block: RowBlock) -> tuple[Array, RowBlock]:
     """Groups that the last component of the response numbers, which is no response then."""
     return block.y[:, -1].astype(np.int64), replace(block, y=block.y[:, :-1])
 
@@ -111,13 +105,13 @@ class LeftOut:
     groups: Groups
     i: int
 
-    def __call__(self, block: Block) -> Block:
+    def __call__(self, block: RowBlock) -> RowBlock:
         """The same rows with other weights."""
         weight = np.ones(len(block)) if block.weight is None else block.weight
         return replace(block, weight=np.where(self.groups(block)[0] == self.i, 0.0, weight))
 
 
-def in_groups(blocks: Iterable[Block], groups: Groups) -> Iterator[tuple[int, Block]]:
+def in_groups(blocks: Iterable[RowBlock], groups: Groups) -> Iterator[tuple[int, RowBlock]]:
     """Blocks of rows of one group each, with the number of the group."""
     for block in blocks:
         here, block = groups(block)
@@ -129,7 +123,7 @@ def in_groups(blocks: Iterable[Block], groups: Groups) -> Iterator[tuple[int, Bl
             yield int(i), block.rows(np.flatnonzero(here == i))
 
 
-def _parts(blocks: Iterable[tuple[int, Block]], keep: dict[str, Any]) -> Iterator[tuple[int, Moments]]:
+def _parts(blocks: Iterable[tuple[int, RowBlock]], keep: dict[str, Any]) -> Iterator[tuple[int, Moments]]:
     """The moments of each numbered block, about the mean of the first one, so that merging is plain addition.
 
     That is safe however far the data drifts from there: drift by D adds D² to the variance itself, so the rounding of
@@ -154,7 +148,7 @@ class MomentsOf:
     takes_any_response = True
     """Whether responses and weights may lie where the views do, too."""
 
-    def __call__(self, blocks: Iterable[Block]) -> Moments:
+    def __call__(self, blocks: Iterable[RowBlock]) -> Moments:
         """O(rows · n²)."""
         parts = (part for _, part in _parts(((0, block) for block in blocks), self.keep))
         return reduce(Moments.merge, parts).to_numpy()
@@ -173,7 +167,7 @@ class MomentsOfGroups:
     keep: dict[str, Any]
     nbytes: int = 0
 
-    def __call__(self, blocks: Iterable[Block]) -> list[Moments]:
+    def __call__(self, blocks: Iterable[RowBlock]) -> list[Moments]:
         """One `Moments` for each group, which may be empty."""
         parts: list[Moments | None] = [None] * self.n_groups
         for i, part in _parts(in_groups(blocks, self.groups), self.keep):
@@ -202,10 +196,10 @@ def _zero_like(moments: Moments) -> Moments:
 class SumsOf:
     """The float64 sums over blocks of the arrays that a function makes of each."""
 
-    of_block: Callable[[Block], tuple[Array, ...]]
+    of_block: Callable[[RowBlock], tuple[Array, ...]]
     nbytes: int = 0
 
-    def __call__(self, blocks: Iterable[Block]) -> tuple[Array, ...]:
+    def __call__(self, blocks: Iterable[RowBlock]) -> tuple[Array, ...]:
         """One array for each that the function makes."""
         totals: tuple[Array, ...] = ()
         for block in blocks:
@@ -224,12 +218,12 @@ class SumsOf:
 class SumsOfGroups:
     """The same for each group of rows: one tuple of sums for each, None where a group has no rows."""
 
-    of_block: Callable[[Block], tuple[Array, ...]]
+    of_block: Callable[[RowBlock], tuple[Array, ...]]
     groups: Groups
     n_groups: int
     nbytes: int = 0
 
-    def __call__(self, blocks: Iterable[Block]) -> list[tuple[Array, ...] | None]:
+    def __call__(self, blocks: Iterable[RowBlock]) -> list[tuple[Array, ...] | None]:
         """One tuple of arrays for each group."""
         sums: list[tuple[Array, ...] | None] = [None] * self.n_groups
         one = SumsOf(self.of_block)

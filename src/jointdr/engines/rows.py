@@ -8,23 +8,19 @@ from typing import Any
 import numpy as np
 
 from jointdr.engines.reduction import (
-    Block,
-    Fold,
     Groups,
     LeftOut,
     MomentsOf,
     MomentsOfGroups,
     RandomParts,
+    Reduction,
+    RowBlock,
     State,
     SumsOf,
-    fold_of,
-    slices,
 )
 from jointdr.moments.moments import Moments
 from jointdr.runtime import memory
 from jointdr.runtime.arrays import Array, is_accelerated, is_sparse, take_columns
-
-__all__ = ["Block", "Rows", "block_rows", "fold_of", "slices"]
 
 BLOCK_BYTES = 1_000_000
 """A dense block of this size stays in a core's cache between centring and the products."""
@@ -117,14 +113,14 @@ class Rows:
         views = [take_columns(X, at) for X, at in zip(self.views, columns, strict=True)]
         return Rows(views, self.y, self.weight)
 
-    def with_responses(self, of_block: Callable[[Block], Array]) -> Rows:
+    def with_responses(self, of_block: Callable[[RowBlock], Array]) -> Rows:
         """The same rows with the (rows, q) responses that a function makes of each block."""
         size = block_rows(self.views, block_bytes=LARGE_BLOCK_BYTES)
         return Rows(self.views, np.concatenate([of_block(block) for block in self.blocks(size)]), self.weight)
 
     def without(self, groups: Groups, i: int) -> Rows:
         """The same rows, of which those of one group weigh nothing."""
-        block = Block(self.views, self.y, self.weight)
+        block = RowBlock(self.views, self.y, self.weight)
         return Rows(self.views, self.y, LeftOut(groups, i)(block).weight)
 
     def root_mean_square(self) -> float:
@@ -154,29 +150,29 @@ class Rows:
         """Where sums are centred, as keywords of `Moments.of_block`, if that is not left to the first block."""
         return {}
 
-    def blocks(self, size: int) -> Iterator[Block]:
+    def blocks(self, size: int) -> Iterator[RowBlock]:
         """Blocks of at most this many rows, without copies."""
-        return Block(self.views, self.y, self.weight).pieces(size)
+        return RowBlock(self.views, self.y, self.weight).pieces(size)
 
-    def folded(self, fold: Fold[State], size: int) -> State:
-        """The state of a fold of all rows, in one read, at most `size` of them at a time."""
-        require_state(fold.nbytes, self.views)
-        return fold(self.blocks(size))
+    def reduce(self, reduction: Reduction[State], size: int) -> State:
+        """The state of a reduction of all rows, in one read, at most `size` of them at a time."""
+        require_state(reduction.nbytes, self.views)
+        return reduction(self.blocks(size))
 
-    def fold(self, **keep: Any) -> Moments:
+    def moments(self, **keep: Any) -> Moments:
         """The moments of all rows in one read; keywords as in `Moments.of_block`.
 
         T_ayb without the cross covariance needs the mean of y before, which takes a read of y alone.
         """
         blocks = keep.get("blocks", ("cross",))
         if "cross" in blocks and not keep.get("cross_covariance", True) and "y_center" not in keep:
-            return self.centred().fold(**keep, y_center=0.0).relabelled(self.y_mean())
+            return self.centred().moments(**keep, y_center=0.0).relabelled(self.y_mean())
         square = blocks or keep.get("covariance") == "full"
         fewest = 4 * max(X.shape[1] for X in self.views) if square else FEWEST_ROWS
         size = block_rows(self.views, fewest, self.block_bytes)
-        return self.folded(MomentsOf({**self.pilot(), **keep}, self._moments_bytes(keep)), size)
+        return self.reduce(MomentsOf({**self.pilot(), **keep}, self._moments_bytes(keep)), size)
 
-    def fold_parts(self, n_folds: int, first_row: int = 0, seed: int = 0, **keep: Any) -> list[Moments]:
+    def fold_moments(self, n_folds: int, first_row: int = 0, seed: int = 0, **keep: Any) -> list[Moments]:
         """The moments of each of `n_folds` random parts of the rows, in one read.
 
         Parameters
@@ -186,11 +182,11 @@ class Rows:
             The number of the first row here among all rows, so that a stream is cut like one array.
         seed : int
         **keep
-            As in `fold`.
+            As in `moments`.
         """
-        return self.fold_groups(RandomParts(n_folds, seed, first_row), n_folds, **keep)
+        return self.group_moments(RandomParts(n_folds, seed, first_row), n_folds, **keep)
 
-    def fold_groups(self, groups: Groups, n_groups: int, **keep: Any) -> list[Moments]:
+    def group_moments(self, groups: Groups, n_groups: int, **keep: Any) -> list[Moments]:
         """The moments of the rows of each group, in one read: O(m n²) for all groups together.
 
         Parameters
@@ -199,20 +195,22 @@ class Rows:
             The group of each row of a block, from 0 on, and the block; a group may be empty.
         n_groups : int
         **keep
-            As in `fold`.
+            As in `moments`.
         """
-        fold = MomentsOfGroups(groups, n_groups, {**self.pilot(groups), **keep}, n_groups * self._moments_bytes(keep))
+        reduction = MomentsOfGroups(
+            groups, n_groups, {**self.pilot(groups), **keep}, n_groups * self._moments_bytes(keep)
+        )
         fewest = n_groups * 4 * max(X.shape[1] for X in self.views)
-        return self.folded(fold, block_rows(self.views, fewest, self.block_bytes))
+        return self.reduce(reduction, block_rows(self.views, fewest, self.block_bytes))
 
     def accumulate(
-        self, of_block: Callable[[Block], tuple[Array, ...]], width: int = 1, nbytes: int = 0
+        self, of_block: Callable[[RowBlock], tuple[Array, ...]], width: int = 1, nbytes: int = 0
     ) -> tuple[Array, ...]:
         """The float64 sums over blocks of the arrays that a function makes of each, `nbytes` in all.
 
         `width` numbers per row, which the function makes on the way, have to fit into memory beside a block.
         """
-        return self.folded(SumsOf(of_block, nbytes), self.large_block_rows(width))
+        return self.reduce(SumsOf(of_block, nbytes), self.large_block_rows(width))
 
     def large_block_rows(self, width: int = 1) -> int:
         """Rows of a block that is not copied to be centred, where so many numbers per row are made on the way."""

@@ -11,11 +11,11 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from jointdr.engines.reduction import Block
+from jointdr.engines.reduction import RowBlock
 from jointdr.runtime.arrays import Array
 
 Watch = Callable[[int, int], object]
-"""Told the number of rows and of bytes of every block that has been folded."""
+"""Told the number of rows and of bytes of every block that has been reduced."""
 
 
 class Leaf(Protocol):
@@ -29,13 +29,13 @@ class Leaf(Protocol):
     def n_rows(self) -> int:
         """How many rows it has."""
 
-    def blocks(self, size: int) -> Iterator[Block]:
+    def blocks(self, size: int) -> Iterator[RowBlock]:
         """Its rows, at most `size` at a time, with the response as it is stored.
 
         A block is only good until the one after the next is asked for: its memory may be used again.
         """
 
-    def responses(self, size: int) -> Iterator[Block]:
+    def responses(self, size: int) -> Iterator[RowBlock]:
         """The same without the views."""
 
 
@@ -156,7 +156,7 @@ class Source(ABC):
         return source
 
     def watched(self, watch: Watch | None) -> Self:
-        """The same source, with a function that is told the rows and the bytes of every block that was folded.
+        """The same source, with a function that is told the rows and the bytes of every block that was reduced.
 
         A fit that reads the data several times tells of every read. On a cluster the function is not told.
         """
@@ -165,7 +165,7 @@ class Source(ABC):
         return source
 
     def checkpointed(self, path: Any, every: float = 60.0, keep: bool = False) -> Self:
-        """The same source, with a file that keeps what was folded so far: an interrupted fit goes on from there.
+        """The same source, with a file that keeps what was reduced so far: an interrupted fit goes on from there.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class Source(ABC):
         source.checkpoint = Checkpoint(path, every, keep)
         return source
 
-    def head(self, size: int = 100) -> Block:
+    def head(self, size: int = 100) -> RowBlock:
         """The first rows."""
         for leaf in self.leaves():
             for block in leaf.blocks(size):
@@ -215,18 +215,18 @@ class GivenLeaf:
         """As of the leaf."""
         return int(self.leaf.n_rows)
 
-    def blocks(self, size: int) -> Iterator[Block]:
+    def blocks(self, size: int) -> Iterator[RowBlock]:
         """As of the leaf, with what is given in place of what is stored."""
         return map(self._with, self.leaf.blocks(size))
 
-    def responses(self, size: int) -> Iterator[Block]:
+    def responses(self, size: int) -> Iterator[RowBlock]:
         """The same without the views."""
         if self.y is None:
             return map(self._with, self.leaf.responses(size))
-        whole = Block((), self.y, self.weight, self.first_row)
+        whole = RowBlock((), self.y, self.weight, self.first_row)
         return whole.pieces(size)
 
-    def _with(self, block: Block) -> Block:
+    def _with(self, block: RowBlock) -> RowBlock:
         start = block.first_row - self.first_row
         at = slice(start, start + block.views[0].shape[0] if block.views else start + len(block.y))
         return replace(

@@ -17,14 +17,14 @@ import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from jointdr.engines.passes import FirstNotFinite, Gather, Labels, Summarize, Summary
-from jointdr.engines.reduction import Block, Fold, Groups, LeftOut, State, SumsOf
+from jointdr.engines.reduction import Groups, LeftOut, Reduction, RowBlock, State, SumsOf
 from jointdr.engines.rows import FEWEST_ROWS, Rows, require_state
 from jointdr.engines.source import Source
 from jointdr.runtime import memory
 from jointdr.runtime.arrays import Array, is_sparse
 
 READ_BYTES = 8_000_000
-"""A block that is read is about this large; what is folded at a time may be less."""
+"""A block that is read is about this large; what is reduced at a time may be less."""
 
 MOST_READ_BYTES = 64_000_000
 """Folds of wide views ask for more rows at a time, but not for more than this."""
@@ -33,13 +33,13 @@ READ_SHARE = 0.03
 """The share of the memory budget that the blocks which all threads read at a time may take: each holds some fifteen."""
 
 STATE_BYTES = 1_000_000_000
-"""States of all threads together may take this much; fewer threads fold, with more BLAS threads each, beyond it."""
+"""States of all threads together may take this much; fewer threads reduce, with more BLAS threads each, beyond it."""
 
 RESPONSE_ROWS = 100_000
 """How many responses are read at a time where no view is."""
 
 T = TypeVar("T")
-Step = Callable[[Block], Block]
+Step = Callable[[RowBlock], RowBlock]
 """What makes a block with another response, or other weights."""
 
 
@@ -52,7 +52,7 @@ def ahead(blocks: Iterator[T]) -> Iterator[T]:
             coming = reader.submit(next, blocks, None)
             yield block
     finally:
-        reader.shutdown(wait=False)  # where a fold has failed, this may run in the reader itself
+        reader.shutdown(wait=False)  # where a reduction has failed, this may run in the reader itself
 
 
 def ahead_of_waits(blocks: Iterator[T]) -> Iterator[T]:
@@ -80,20 +80,20 @@ class Task:
 
     Parameters
     ----------
-    fold : Fold
+    reduction : Reduction
     steps : tuple of callables
-        What makes the blocks that are folded of those that are read.
+        What makes the blocks that are reduced of those that are read.
     rows : int
         How many are read at a time.
     size : int
-        How many are folded at a time.
+        How many are reduced at a time.
     views : bool
         Whether views are read, or the response alone.
     reader_bytes : int
         What a reader holds beside the blocks that it gives.
     """
 
-    fold: Any
+    reduction: Any
     steps: tuple[Step, ...]
     rows: int
     size: int
@@ -103,23 +103,23 @@ class Task:
     def __call__(
         self,
         leaves: Sequence[Any],
-        watch: Callable[[Block], object] | None = None,
-        early: Callable[[Iterator[Block]], Iterator[Block]] | None = None,
-        placed: Callable[[Iterator[Block]], Iterator[Block]] | None = None,
+        watch: Callable[[RowBlock], object] | None = None,
+        early: Callable[[Iterator[RowBlock]], Iterator[RowBlock]] | None = None,
+        placed: Callable[[Iterator[RowBlock]], Iterator[RowBlock]] | None = None,
     ) -> Any:
         """The state of these leaves; None if they have no rows.
 
-        `early` reads blocks while others are folded; `placed` moves blocks to where they are folded.
+        `early` reads blocks while others are reduced; `placed` moves blocks to where they are reduced.
         """
         read = (leaf.blocks(self.rows) if self.views else leaf.responses(self.rows) for leaf in leaves)
-        blocks: Iterator[Block] = chain.from_iterable(read)
+        blocks: Iterator[RowBlock] = chain.from_iterable(read)
         blocks = blocks if early is None else early(blocks)
         blocks = self.prepared(blocks if placed is None else placed(blocks), watch)
         with np.errstate(all="ignore"):  # what overflows shows in the state
             first = next(blocks, None)
-            return None if first is None else self.fold(chain([first], blocks))
+            return None if first is None else self.reduction(chain([first], blocks))
 
-    def prepared(self, blocks: Iterator[Block], watch: Callable[[Block], object] | None) -> Iterator[Block]:
+    def prepared(self, blocks: Iterator[RowBlock], watch: Callable[[RowBlock], object] | None) -> Iterator[RowBlock]:
         """Pieces of the blocks with their responses made."""
         for block in blocks:
             if len(block.y):
@@ -132,7 +132,7 @@ class Task:
         """The state of the rows of both."""
         if one is None or two is None:
             return two if one is None else one
-        return self.fold.merge(one, two)
+        return self.reduction.merge(one, two)
 
 
 class Lanes:
@@ -144,16 +144,16 @@ class Lanes:
     """
 
     block_bytes = 0
-    """How much is read at a time; 0 leaves that to what is folded at a time."""
+    """How much is read at a time; 0 leaves that to what is reduced at a time."""
 
     def width(self) -> int:
-        """How many leaves are folded at a time."""
+        """How many leaves are reduced at a time."""
         return int(joblib.cpu_count())
 
     def run(self, task: Task, leaves: Sequence[Any], watch: Any = None) -> Any:
         """The merged state of all leaves."""
         cores = self.width()
-        most = max(1, memory.within(STATE_BYTES, 0.5) // max(1, 2 * task.fold.nbytes))
+        most = max(1, memory.within(STATE_BYTES, 0.5) // max(1, 2 * task.reduction.nbytes))
         if task.reader_bytes:
             most = max(1, min(most, memory.within(2**62, 0.5) // task.reader_bytes))
         lanes = max(1, min(cores, len(leaves), most))
@@ -168,14 +168,14 @@ class Lanes:
 
 
 class Told:
-    """Tells `watch` of every block that was folded, from one thread at a time."""
+    """Tells `watch` of every block that was reduced, from one thread at a time."""
 
     def __init__(self, watch: Any) -> None:
         self.watch, self.stop = watch, False
         self._lock = threading.Lock()
 
-    def __call__(self, block: Block) -> None:
-        """This block was folded."""
+    def __call__(self, block: RowBlock) -> None:
+        """This block was reduced."""
         if self.stop:
             raise RuntimeError("Another thread has failed.")
         if self.watch is not None:
@@ -197,7 +197,7 @@ class Stream(Rows):
     ----------
     source : Source
     steps : tuple of callables
-        What makes the blocks that are folded of those that the source has, one after the other.
+        What makes the blocks that are reduced of those that the source has, one after the other.
     """
 
     block_bytes = 4_000_000
@@ -206,14 +206,14 @@ class Stream(Rows):
     def __init__(self, source: Source, steps: tuple[Step, ...] = ()) -> None:
         self.source, self.steps = source, steps
         self.views = source.templates
-        if hasattr(source.engine, "template"):  # blocks are folded as arrays of another library
+        if hasattr(source.engine, "template"):  # blocks are reduced as arrays of another library
             self.views = tuple(map(source.engine.template, self.views))
 
     def __len__(self) -> int:
         return self.summary.n_rows if self.source.n_rows is None else self.source.n_rows
 
     @cached_property
-    def head(self) -> Block:
+    def head(self) -> RowBlock:
         """The first rows, with their responses."""
         return stepped(self.source.head(), self.steps)
 
@@ -256,7 +256,7 @@ class Stream(Rows):
         """The same rows with the chosen features of each view only; others are not read."""
         return Stream(self.source.select(columns), self.steps)
 
-    def with_responses(self, of_block: Callable[[Block], Array]) -> Stream:
+    def with_responses(self, of_block: Callable[[RowBlock], Array]) -> Stream:
         """The same rows with responses that a function makes of each block when it is read."""
         return Stream(self.source, (*self.steps, Responding(of_block)))
 
@@ -288,15 +288,15 @@ class Stream(Rows):
         shifts = (np.where(constant, s.lowest, s.center), np.where(constant, 0.0, s.sum / (s.weight or 1.0)))
         return self.with_responses(Shifted(shifts))
 
-    def blocks(self, size: int) -> Iterator[Block]:
+    def blocks(self, size: int) -> Iterator[RowBlock]:
         """Blocks of at most this many rows, in order."""
         task = Task(None, self.steps, self._read_rows(size), size)
         leaves = (leaf.blocks(task.rows) for leaf in self.source.leaves())
         return task.prepared(ahead(chain.from_iterable(leaves)), Told(self.source.watch))
 
-    def folded(self, fold: Fold[State], size: int) -> State:
-        """The state of a fold of all rows, in one read, at most `size` of them at a time."""
-        return self._run(fold, size, views=True)
+    def reduce(self, reduction: Reduction[State], size: int) -> State:
+        """The state of a reduction of all rows, in one read, at most `size` of them at a time."""
+        return self._run(reduction, size, views=True)
 
     def gathered(self) -> tuple[Array, Array | None]:
         """The response and the weights of all rows, in memory: 8 bytes a row, or 16."""
@@ -328,14 +328,14 @@ class Stream(Rows):
             "they are read."
         )
 
-    def _run(self, fold: Any, size: int, views: bool) -> Any:
+    def _run(self, reduction: Any, size: int, views: bool) -> Any:
         source = self.source
         engine = Lanes() if source.engine is None else source.engine
-        require_state(fold.nbytes, source.templates)
+        require_state(reduction.nbytes, source.templates)
         rows = self._read_rows(size) if views else RESPONSE_ROWS
         held = source.reader_bytes if views and source.engine is None else 0  # others read elsewhere, or in one thread
         memory.require(held, f"Pages of the columns of {source!r}", "write the files with smaller row groups or pages")
-        task = Task(fold, self.steps, rows, size, views, held)
+        task = Task(reduction, self.steps, rows, size, views, held)
         watch = source.watch if views else None
         if source.checkpoint is None or not views:
             state = engine.run(task, source.leaves(), watch)
@@ -346,7 +346,7 @@ class Stream(Rows):
         return state
 
     def _read_rows(self, size: int) -> int:
-        """Rows that are read at a time: whole numbers of what is folded at a time, where that fits."""
+        """Rows that are read at a time: whole numbers of what is reduced at a time, where that fits."""
         width = max(1, self.source.row_bytes)
         if self.source.engine is not None and self.source.engine.block_bytes:
             return max(FEWEST_ROWS, int(self.source.engine.block_bytes) // width)
@@ -356,12 +356,12 @@ class Stream(Rows):
         return max(1, min(FEWEST_ROWS, most // width), size, usual // width // size * size)
 
 
-def stepped(block: Block, steps: Iterable[Step]) -> Block:
+def stepped(block: RowBlock, steps: Iterable[Step]) -> RowBlock:
     """A block with the responses and weights that some steps make of it, one after the other."""
     return reduce(lambda done, step: step(done), steps, block)
 
 
-def _squares(block: Block) -> tuple[Array, Array]:
+def _squares(block: RowBlock) -> tuple[Array, Array]:
     weight = np.ones(len(block)) if block.weight is None else block.weight
     return weight @ np.sum(block.y**2, axis=1), weight.sum()
 
@@ -370,14 +370,14 @@ def _squares(block: Block) -> tuple[Array, Array]:
 class Responding:
     """A step that gives a block the response that a function makes of it."""
 
-    of_block: Callable[[Block], Array]
+    of_block: Callable[[RowBlock], Array]
 
     @property
     def needs_views(self) -> bool:
         """Whether the function looks at views."""
         return bool(getattr(self.of_block, "needs_views", False))
 
-    def __call__(self, block: Block) -> Block:
+    def __call__(self, block: RowBlock) -> RowBlock:
         """The same views and weights."""
         return replace(block, y=self.of_block(block))
 
@@ -388,6 +388,6 @@ class Shifted:
 
     shifts: tuple[Array, ...]
 
-    def __call__(self, block: Block) -> Array:
+    def __call__(self, block: RowBlock) -> Array:
         """The shifted responses."""
         return reduce(np.subtract, self.shifts, block.y)

@@ -25,7 +25,7 @@ from jointdr.engines.grid import Grid
 from jointdr.engines.rows import Rows
 from jointdr.engines.source import Source
 from jointdr.engines.stream import Stream
-from jointdr.estimators import saving as persist
+from jointdr.estimators.saving import load_estimator, save_estimator
 from jointdr.estimators.streaming import READ_ONCE, as_source, no_response, stream_of
 from jointdr.moments.moments import Moments
 from jointdr.runtime.arrays import Array, namespace, require_squares, to_numpy
@@ -427,12 +427,12 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, which holds plain arrays only and can be loaded safely."""
         self._solved()
-        persist.save(self, path)
+        save_estimator(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that `save` wrote. It gives the same results to the last bit, and no code is run."""
-        return persist.load(cls, path)
+        return load_estimator(cls, path)
 
     # ---------------------------------------------------------------- inner workings
 

@@ -164,7 +164,7 @@ class PCA(MomentMethod):
 
     def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
         self._options()
-        return [rows.fold(blocks=(), covariance="full", cross_covariance=False)]
+        return [rows.moments(blocks=(), covariance="full", cross_covariance=False)]
 
     def _solve(self, parts: list[Moments]) -> Embedding:
         self.moments_used_ = ()
@@ -264,7 +264,7 @@ class OLS(SupervisedMethod):
 
     def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
         self._options()
-        return [rows.fold(blocks=("means",), covariance="full", cross_covariance=False)]
+        return [rows.moments(blocks=("means",), covariance="full", cross_covariance=False)]
 
     def _solve(self, parts: list[Moments]) -> Embedding:
         self.moments_used_ = ("means",)

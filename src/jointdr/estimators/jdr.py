@@ -249,11 +249,11 @@ class JDR(ViewsTransformer):
             if auto or self.refine:
                 parts = self._fold(rows, 0)
             elif options.solver != "exact":
-                parts = [rows.fold(**moments_needed(options))]
+                parts = [rows.moments(**moments_needed(options))]
             else:
                 products = np.prod(views.n_features, dtype=float)
                 extendable = not rows.knows_mean or len(rows) * products <= EXTENDABLE_PRODUCTS
-                parts = [rows.fold(**moments_needed(options, mergeable=extendable))]
+                parts = [rows.moments(**moments_needed(options, mergeable=extendable))]
         self._require_finite(parts, views, rows)
         if options.solver == "exact":
             options, self._embedding = self._solution(parts, next(filter(is_accelerated, rows.views), None))
@@ -273,7 +273,7 @@ class JDR(ViewsTransformer):
         seed = self._fold_seed()
         with np.errstate(all="ignore"):
             keep = moments_needed(options)
-            parts = rows.fold_parts(int(self.n_folds) if auto or self.refine else 1, 0, seed, **keep)
+            parts = rows.fold_moments(int(self.n_folds) if auto or self.refine else 1, 0, seed, **keep)
             self._require_finite(parts, views, rows)
             if not (sum(parts[1:], parts[0]).y_variances > 0).any():
                 warn_no_signal()
@@ -365,8 +365,8 @@ class JDR(ViewsTransformer):
         options, auto = self._options(tuple(X.shape[1] for X in rows.views), rows.n_responses, exact=True)
         keep = moments_needed(options)
         if not auto and not self.refine:
-            return [rows.fold(**keep)]
-        return rows.fold_parts(int(self.n_folds), first_row, self._fold_seed(), **keep)
+            return [rows.moments(**keep)]
+        return rows.fold_moments(int(self.n_folds), first_row, self._fold_seed(), **keep)
 
     def _solve(self, parts: list[Moments]) -> Embedding:
         return self._solution(parts)[1]

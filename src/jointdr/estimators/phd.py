@@ -58,7 +58,7 @@ class IHT(SupervisedMethod):
 
     def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
         self._options()
-        return [rows.fold(blocks=("within",), covariance="full", cross_covariance=False)]
+        return [rows.moments(blocks=("within",), covariance="full", cross_covariance=False)]
 
     def _solve(self, parts: list[Moments]) -> Embedding:
         self.moments_used_ = ("means", "within")
@@ -194,13 +194,13 @@ class PHD(SupervisedMethod):
         options = self._options()
         blocks = ("cross", "within") if joint else ("within",)
         if not (self.residual and isinstance(rows, Rows)):
-            return [rows.fold(blocks=blocks, covariance="full", cross_covariance=joint)]
-        first = rows.fold(blocks=("means",), covariance="full", cross_covariance=joint)
+            return [rows.moments(blocks=blocks, covariance="full", cross_covariance=joint)]
+        first = rows.moments(blocks=("means",), covariance="full", cross_covariance=joint)
         views = Views._from_parts(self.view_names_, self._feature_names, None, rows.views)
         self._require_finite([first], views, rows)
         left = rows.with_responses(residuals(first, options, joint))
         about = {"center": first.centers, "y_center": 0.0}
-        return [left.fold(blocks=blocks, covariance=None, cross_covariance=False, **about).with_covariances(first)]
+        return [left.moments(blocks=blocks, covariance=None, cross_covariance=False, **about).with_covariances(first)]
 
     def _solve(self, parts: list[Moments]) -> Embedding:
         whole = self._whole(parts)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jointdr.directions.embedding import Embedding
-from jointdr.engines.reduction import Block
+from jointdr.engines.reduction import RowBlock
 from jointdr.engines.rows import Rows
 from jointdr.runtime.arrays import Array, to_numpy
 
@@ -46,7 +46,7 @@ def quadratic_share(embedding: Embedding, rows: Rows) -> float:
     return float((2 * product - np.sum(embedding.core**2)) / (2 * total * fits))
 
 
-def _shares(rows: Rows, of_block: Callable[[Block], tuple[Array, ...]]) -> tuple[Array, Array]:
+def _shares(rows: Rows, of_block: Callable[[RowBlock], tuple[Array, ...]]) -> tuple[Array, Array]:
     """The variance of all responses together, which must not be 0, and the mean of what else a block adds."""
     if not rows.varies():
         raise ValueError("y is constant, so there is nothing to score.")
@@ -62,7 +62,7 @@ class _LinearSums:
     centre: Array
     joint: bool
 
-    def __call__(self, block: Block) -> tuple[Array, Array, Array]:
+    def __call__(self, block: RowBlock) -> tuple[Array, Array, Array]:
         Z = [to_numpy(z) for z in self.embedding.transform(block.views)]
         predictions = [z @ C.T for z, C in zip(Z, _per_view(self.embedding), strict=True)]
         if self.joint:
@@ -79,7 +79,7 @@ class _QuadraticSums:
     embedding: Embedding
     centre: Array
 
-    def __call__(self, block: Block) -> tuple[Array, Array, Array]:
+    def __call__(self, block: RowBlock) -> tuple[Array, Array, Array]:
         M = self.embedding.core
         if self.embedding.probes is None:
             Z = np.hstack([to_numpy(z) for z in self.embedding.transform(block.views)])

@@ -15,7 +15,7 @@ from jointdr.directions import classical
 from jointdr.directions.embedding import Embedding
 from jointdr.directions.joint import sols, sols_of_entities
 from jointdr.engines.grid import Grid
-from jointdr.engines.reduction import Block, MomentsOf, numbered
+from jointdr.engines.reduction import MomentsOf, RowBlock, numbered
 from jointdr.engines.rows import Rows, block_rows
 from jointdr.estimators.family import MomentMethod, without_score
 from jointdr.estimators.jdr import warn_no_signal
@@ -93,7 +93,7 @@ class _SliceMeans:
     center: tuple[Array, ...] | None
     nbytes: int
 
-    def __call__(self, blocks: Iterable[Block]) -> Moments:
+    def __call__(self, blocks: Iterable[RowBlock]) -> Moments:
         keep: dict[str, Any] = {"blocks": ("means",), "covariance": "full", "cross_covariance": False, "y_center": 0.0}
         if self.center is not None:
             keep["center"] = self.center
@@ -153,8 +153,8 @@ class SIR(SlicedMethod):
         self._options()
         # The indicators of all rows at once would take more memory than the views.
         nbytes = 8 * sum(X.shape[1] for X in rows.views) ** 2
-        fold = _SliceMeans(self.response_.n_places, rows.pilot().get("center"), nbytes)
-        return [rows.folded(fold, block_rows(rows.views, 4 * max(X.shape[1] for X in rows.views)))]
+        reduction = _SliceMeans(self.response_.n_places, rows.pilot().get("center"), nbytes)
+        return [rows.reduce(reduction, block_rows(rows.views, 4 * max(X.shape[1] for X in rows.views)))]
 
     def _solve(self, parts: list[Moments]) -> Embedding:
         whole = sum(parts[1:], parts[0])
@@ -175,7 +175,7 @@ class _Indicators:
 
     scale: Array
 
-    def __call__(self, block: Block) -> Array:
+    def __call__(self, block: RowBlock) -> Array:
         return indicators(block.y[:, 0], len(self.scale)) * self.scale
 
 
@@ -241,7 +241,7 @@ class SAVE(SlicedMethod):
         assert isinstance(rows, Rows)  # `_takes_pairs`
         self._options()
         n = self.response_.n_places
-        return rows.fold_groups(numbered, n, blocks=(), covariance="full", cross_covariance=False)
+        return rows.group_moments(numbered, n, blocks=(), covariance="full", cross_covariance=False)
 
     def _solve(self, parts: list[Moments]) -> Embedding:
         if sum(part.weight > 0 for part in parts) < 2:
@@ -433,8 +433,8 @@ class SOLS(MomentMethod):
         self._options()
         keep: dict[str, Any] = {"blocks": ("means",), "covariance": "full", "cross_covariance": True}
         if isinstance(rows, Grid):
-            return [rows.fold(**keep)]
-        return rows.fold_groups(numbered, self.response_.n_places, **keep)
+            return [rows.moments(**keep)]
+        return rows.group_moments(numbered, self.response_.n_places, **keep)
 
     def _solve(self, parts: list[Moments]) -> Embedding:
         if not any((part.y_variances > 0).any() for part in parts if part.weight > 0):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.data.response import Transform, checked, classes, warn_if_heavy
-from jointdr.engines.reduction import Block
+from jointdr.engines.reduction import RowBlock
 from jointdr.engines.source import Source
 from jointdr.engines.stream import Stream
 from jointdr.runtime.arrays import Array
@@ -77,7 +77,7 @@ def _learn(model: Any, source: Source) -> None:
         model._responses(*raw.gathered(), reset=True, streaming=False)
 
 
-def no_response(block: Block) -> Array:
+def no_response(block: RowBlock) -> Array:
     """No response at all, (rows, 0)."""
     return np.empty((block.views[0].shape[0] if block.views else len(block.y), 0))
 
@@ -88,7 +88,7 @@ class Checked:
 
     caller: str
 
-    def __call__(self, block: Block) -> Array:
+    def __call__(self, block: RowBlock) -> Array:
         """Finite floats, or labels."""
         y = block.y[:, 0] if block.y.ndim == 2 and block.y.shape[1] == 1 else block.y
         if y.dtype.kind == "f" and not np.isfinite(y).all():
@@ -108,6 +108,6 @@ class Respond:
     transform: Callable[[Array], Array]
     caller: str
 
-    def __call__(self, block: Block) -> Array:
+    def __call__(self, block: RowBlock) -> Array:
         """The transformed responses."""
         return self.transform(Checked(self.caller)(block))

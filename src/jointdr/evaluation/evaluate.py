@@ -21,7 +21,6 @@ from jointdr.evaluation.measures import grade_measures, link_measures, significa
 from jointdr.evaluation.methods import Method, reduced, standard_methods
 from jointdr.evaluation.result import Evaluation, Outcome, Setting
 from jointdr.prediction.association import AssociationModel
-from jointdr.prediction.heads.bandwidths import is_zero_filled
 from jointdr.prediction.recommender import Recommender
 from jointdr.prediction.search.tuning import tuned
 from jointdr.runtime.arrays import Array
@@ -105,7 +104,7 @@ def evaluate(
     1      popularity      0.14       0.37
     """
     _check(by, n_partitions, at, tune, tuning_splits, jobs)
-    links = is_zero_filled(dyads.Y, dyads.is_complete)
+    links = dyads.is_implicit
     chosen = _methods(dyads, methods, by)
     plan = _Plan(
         by,

@@ -11,8 +11,7 @@ from scipy import sparse
 
 from jointdr.data.dyads import Dyads
 from jointdr.data.splits import Split
-from jointdr.metrics import average_precision, concordance_index, ndcg_at_k, rmse
-from jointdr.prediction.heads.bandwidths import expected_recall, is_zero_filled
+from jointdr.metrics import average_precision, concordance_index, expected_recall, ndcg_at_k, rmse
 from jointdr.prediction.heads.column_weights import dense
 from jointdr.runtime.arrays import Array
 
@@ -72,7 +71,7 @@ def significant_links(dyads: Dyads, threshold: float, truth: Any = None) -> Arra
     -------
     (m_A, m_B) CSR array of booleans; None if all links are, if none is (with a warning), or for grades
     """
-    if not is_zero_filled(dyads.Y, dyads.is_complete):
+    if not dyads.is_implicit:
         if truth is not None:
             raise ValueError("truth= marks significant links, but these dyads hold grades: leave it out.")
         return None

@@ -10,7 +10,7 @@ import numpy as np
 
 from jointdr.data.dyads import Dyads
 from jointdr.data.splits import By
-from jointdr.datasets.spectral import lsa_features
+from jointdr.directions.svd import scaled_left_vectors
 from jointdr.estimators.base import ViewsTransformer
 from jointdr.estimators.family import PCA
 from jointdr.estimators.jdr import JDR
@@ -21,7 +21,7 @@ from jointdr.prediction.imc import IMC
 from jointdr.prediction.popularity import Popularity
 from jointdr.prediction.recommender import Recommender
 from jointdr.prediction.search.tuning import recipe
-from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.runtime.arrays import Array, as_float, float_dtype, is_sparse
 
 Grid = dict[str, list[Any]]
 
@@ -98,7 +98,7 @@ def standard_methods(dyads: Dyads, names: Iterable[str] | None = None, *, by: By
 def reduced(dyads: Dyads) -> Dyads:
     """The dyads with at most 400 features a side, and at most half as many as entities.
 
-    A table with more is replaced by its leading left singular vectors times singular values (`lsa_features`) of all of
+    A table with more is replaced by its leading left singular vectors times singular values of all of
     its entities, known and new: the scores are not looked at, as they are not for spectral features of a network.
     """
     tables = [_reduced(X) for X in (dyads.A, dyads.B)]
@@ -116,7 +116,7 @@ def reduced(dyads: Dyads) -> Dyads:
 
 def _reduced(X: Array) -> Array:
     k = _width(X.shape[0])
-    return X if X.shape[1] <= k else lsa_features(X, k)
+    return X if X.shape[1] <= k else scaled_left_vectors(as_float(X, float_dtype(X)), k)
 
 
 def _default_names(dyads: Dyads, by: By) -> list[str]:

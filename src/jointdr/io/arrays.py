@@ -11,10 +11,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from jointdr.engines.reduction import Block, slices
+from jointdr.engines.reduction import RowBlock
 from jointdr.engines.source import Source
 from jointdr.runtime.archive import count_of, npy_header
-from jointdr.runtime.arrays import Array, is_sparse, to_numpy
+from jointdr.runtime.arrays import Array, is_sparse, slices, to_numpy
 from jointdr.runtime.files import Stamp, require_mapped
 
 LEAF_BYTES = 64_000_000
@@ -163,21 +163,21 @@ class ArrayLeaf:
     n_rows: int
     columns: tuple[Array | None, ...] = field(default=(), repr=False)
 
-    def blocks(self, size: int) -> Iterator[Block]:
+    def blocks(self, size: int) -> Iterator[RowBlock]:
         """Its rows, at most `size` at a time."""
         return self._read(size, self.views)
 
-    def responses(self, size: int) -> Iterator[Block]:
+    def responses(self, size: int) -> Iterator[RowBlock]:
         """The same without the views."""
         return self._read(size, ())
 
-    def _read(self, size: int, views: tuple[Any, ...]) -> Iterator[Block]:
+    def _read(self, size: int, views: tuple[Any, ...]) -> Iterator[RowBlock]:
         for at in slices(self.n_rows, size):
             start, stop = self.first_row + at.start, self.first_row + at.stop
             tables = [table.rows(start, stop) for table in views]
             chosen = tuple(X if c is None else X[:, c] for X, c in zip(tables, self.columns, strict=False))
             y = np.empty((stop - start, 0)) if self.y is None else self.y.rows(start, stop)
-            yield Block(chosen, y, None if self.weight is None else self.weight.rows(start, stop), start)
+            yield RowBlock(chosen, y, None if self.weight is None else self.weight.rows(start, stop), start)
 
 
 class ArraySource(Source):

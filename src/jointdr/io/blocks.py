@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from jointdr.data.views import Views, as_views
-from jointdr.engines.reduction import Block
+from jointdr.engines.reduction import RowBlock
 from jointdr.engines.source import Source
 from jointdr.runtime.arrays import Array, take_columns
 
@@ -47,7 +47,7 @@ class BlocksLeaf:
     first_row: int = 0
     n_rows: int = 1
 
-    def blocks(self, size: int) -> Iterator[Block]:
+    def blocks(self, size: int) -> Iterator[RowBlock]:
         """The rows of all blocks, at most `size` at a time."""
         start = 0
         for item in filter(_has_rows, self.read()):
@@ -55,12 +55,12 @@ class BlocksLeaf:
             start += len(block)
             yield from _chosen(block, self.columns).pieces(size)
 
-    def responses(self, size: int) -> Iterator[Block]:
+    def responses(self, size: int) -> Iterator[RowBlock]:
         """The same without the views, which have to be made all the same."""
         return (replace(block, views=()) for block in self.blocks(size))
 
 
-def _chosen(block: Block, columns: tuple[Array, ...] | None) -> Block:
+def _chosen(block: RowBlock, columns: tuple[Array, ...] | None) -> RowBlock:
     if columns is None:
         return block
     views = tuple(take_columns(X, at) for X, at in zip(block.views, columns, strict=True))
@@ -76,7 +76,7 @@ def _has_rows(item: Any) -> bool:
     return any(np.shape(X)[:1] != (0,) for X in tables)
 
 
-def _checked(item: Any, like: Views | None) -> Block:
+def _checked(item: Any, like: Views | None) -> RowBlock:
     if not isinstance(item, (tuple, list)) or len(item) not in (2, 3):
         raise TypeError(
             "scan_blocks expects blocks that are (views, y) or (views, y, weight), with views such as (A, B), but got "
@@ -90,7 +90,7 @@ def _checked(item: Any, like: Views | None) -> Block:
     for name, values in (("y", y), ("weight", weight)):
         if values is not None and len(values) != len(views):
             raise ValueError(f"{name} has {len(values)} entries but the views of the block have {len(views)} rows.")
-    return Block(views.arrays, y, weight)
+    return RowBlock(views.arrays, y, weight)
 
 
 class BlockSource(Source):
@@ -122,7 +122,7 @@ class BlockSource(Source):
             return tuple(self._like.arrays)
         return tuple(take_columns(X, at) for X, at in zip(self._like.arrays, self._columns, strict=True))
 
-    def head(self, size: int = 100) -> Block:
+    def head(self, size: int = 100) -> RowBlock:
         """The first rows; reads nothing."""
         return next(_chosen(self._first, self._columns).pieces(size))
 

@@ -1,4 +1,4 @@
-"""Sources of dask collections: arrays, DataFrames and partitions, which are folded by the cluster that they are on."""
+"""Sources of dask collections: arrays, DataFrames and partitions, which are reduced by the cluster that they are on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from jointdr.data.views import as_views, column_positions, default_name
 from jointdr.engines.dask import Cluster, require_dask
 from jointdr.engines.grid import Grid
-from jointdr.engines.reduction import Block, MomentsOfGroups, RandomParts
+from jointdr.engines.reduction import MomentsOfGroups, RandomParts, RowBlock
 from jointdr.engines.source import Source
 from jointdr.moments.moments import Moments
 from jointdr.runtime.arrays import Array, take_columns
@@ -21,7 +21,7 @@ from jointdr.runtime.arrays import Array, take_columns
 
 @dataclass(frozen=True)
 class ChunkLeaf:
-    """Chunks of rows, as arrays; made where they are folded."""
+    """Chunks of rows, as arrays; made where they are reduced."""
 
     views: tuple[Any, ...]
     y: Any
@@ -42,11 +42,11 @@ class ChunkLeaf:
         """The same without the views."""
         return self._block(()).pieces(size)
 
-    def _block(self, views: tuple[Array, ...]) -> Block:
+    def _block(self, views: tuple[Array, ...]) -> RowBlock:
         y = np.empty((self.n_rows, 0)) if self.y is None else np.asarray(_as_array(self.y))
         y = y.astype(str) if y.dtype.kind == "O" else y
         weight = None if self.weight is None else np.asarray(_as_array(self.weight), dtype=float)
-        return Block(views, y, weight, self.first_row)
+        return RowBlock(views, y, weight, self.first_row)
 
 
 def _as_array(X: Any) -> Any:
@@ -66,7 +66,7 @@ class DelayedLeaf:
     columns: tuple[Array | None, ...] | None = field(default=None, repr=False)
 
     def delayed(self, views: bool) -> Any:
-        """The leaf, with its views or without, to be made where it is folded."""
+        """The leaf, with its views or without, to be made where it is reduced."""
         make = require_dask().delayed(ChunkLeaf, pure=False)
         chunks = self.views if views else ()
         return make(chunks, self.y, self.weight, self.first_row, self.n_rows, self.columns)
@@ -81,7 +81,7 @@ class DelayedLeaf:
 
 
 class DaskSource(Source):
-    """Chunks of dask arrays or partitions of dask DataFrames, which are folded by the cluster that they are on."""
+    """Chunks of dask arrays or partitions of dask DataFrames, which are reduced by the cluster that they are on."""
 
     def __init__(
         self,
@@ -247,7 +247,7 @@ def _template(table: Any) -> Array:
     return np.empty((0, table.shape[1]), table.dtype)
 
 
-def fold_dyads(
+def reduce_dyads(
     Y: Any,
     A: Any,
     B: Any,
@@ -258,7 +258,7 @@ def fold_dyads(
     client: Any = None,
     **keep: Any,
 ) -> list[Moments]:
-    """The moments of dyads whose scores are a dask array, for `fit_moments`: blocks of rows of Y are folded by workers.
+    """The moments of dyads whose scores are a dask array, for `fit_moments`: blocks of rows of Y are reduced by workers.
 
     Parameters
     ----------
@@ -289,15 +289,15 @@ def fold_dyads(
     dask = require_dask()
     lengths = _lengths(Y)
     shared = dask.delayed(np.asarray(B), pure=False)
-    fold = dask.delayed(_folded_dyads, pure=False)
+    moments = dask.delayed(_moments_of_rows, pure=False)
     starts = [0, *accumulate(lengths)]
     parts = zip(_chunks(Y, lengths, "Y"), _chunks(A, lengths, "A"), starts, strict=False)
-    states = [fold(y, a, shared, observed is None, n_folds, start, seed, keep) for y, a, start in parts]
+    states = [moments(y, a, shared, observed is None, n_folds, start, seed, keep) for y, a, start in parts]
     return list(Cluster(client).merged(states, MomentsOfGroups(RandomParts(n_folds), n_folds, keep)))
 
 
-def _folded_dyads(
+def _moments_of_rows(
     Y: Any, A: Any, B: Any, complete: bool, n_folds: int, start: int, seed: int, keep: dict[str, Any]
 ) -> list[Moments]:
     with threadpool_limits(1, user_api="blas"):
-        return Grid(Y, A, B, complete).fold_parts(n_folds, start, seed, **keep)
+        return Grid(Y, A, B, complete).fold_moments(n_folds, start, seed, **keep)

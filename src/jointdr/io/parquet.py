@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from jointdr.engines.reduction import Block
+from jointdr.engines.reduction import RowBlock
 from jointdr.engines.source import Source
 from jointdr.runtime.arrays import Array
 from jointdr.runtime.files import Stamp
@@ -69,16 +69,16 @@ class RowGroup:
     columns: Columns = field(repr=False)
     stamp: Stamp = field(repr=False)
 
-    def blocks(self, size: int) -> Iterator[Block]:
+    def blocks(self, size: int) -> Iterator[RowBlock]:
         """Its rows, at most `size` at a time, by columns, as the file has them; products take either order."""
         for start, batch in self._batches(size, True):
             views = zip(self.columns.views, self.columns.dtypes, strict=True)
             yield self._block(start, batch, tuple(self._view(batch, names, dtype) for names, dtype in views))
 
-    def responses(self, size: int) -> Iterator[Block]:
+    def responses(self, size: int) -> Iterator[RowBlock]:
         """The same without the views."""
         if not self.columns.needed(False):
-            yield Block((), np.empty((self.n_rows, 0)), None, self.first_row)
+            yield RowBlock((), np.empty((self.n_rows, 0)), None, self.first_row)
             return
         for start, batch in self._batches(size, False):
             yield self._block(start, batch, ())
@@ -118,11 +118,11 @@ class RowGroup:
             self.stamp.require(self.path)
             raise ValueError(f"{self.path} is damaged in row group {self.group}: {error}") from error
 
-    def _block(self, start: int, batch: Any, views: tuple[Array, ...]) -> Block:
+    def _block(self, start: int, batch: Any, views: tuple[Array, ...]) -> RowBlock:
         y = [self._values(batch, name) for name in self.columns.response]
         response = np.empty((batch.num_rows, 0)) if not y else y[0] if len(y) == 1 else np.column_stack(y)
         weight = None if self.columns.weight is None else self._numbers(batch, self.columns.weight).astype(float)
-        return Block(views, response, weight, start)
+        return RowBlock(views, response, weight, start)
 
     def _view(self, batch: Any, names: Sequence[str], dtype: str) -> Array:
         """Some columns side by side, (rows, n)."""

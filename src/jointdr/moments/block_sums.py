@@ -1,4 +1,4 @@
-"""The products over one block of rows: all arithmetic of a fold that touches data."""
+"""The products over one block of rows: all arithmetic of a reduction that touches data."""
 
 from __future__ import annotations
 

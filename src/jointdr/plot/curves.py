@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jointdr.plot.axes import MARKERS, PALETTE, axis_of, name_ends, name_ticks, tidy
+from jointdr.plot.repetitions import Curve, reach
 from jointdr.runtime.arrays import Array
 
 
@@ -133,8 +134,6 @@ def nsee_curves(curves: Mapping[str, Any], ax: Any = None, *, xlabel: str = "sam
     Axes
         Bars are 95 % intervals of the mean over the repetitions.
     """
-    from jointdr.apps.reproduce.summary import Curve, reach
-
     drawn = {str(name): given if isinstance(given, Curve) else _curve(name, *given) for name, given in curves.items()}
     if not drawn:
         raise ValueError("nsee_curves takes a mapping of names to (x, errors), but got an empty one.")
@@ -155,8 +154,6 @@ def nsee_curves(curves: Mapping[str, Any], ax: Any = None, *, xlabel: str = "sam
 
 
 def _curve(name: Any, x: Any, errors: Any) -> Any:
-    from jointdr.apps.reproduce.summary import Curve
-
     x, values = np.asarray(x, dtype=float), np.atleast_2d(np.asarray(errors, dtype=float))
     if x.ndim != 1 or values.ndim != 2 or values.shape[1] != len(x):
         raise ValueError(f"{name!r} needs one error (or one column of repetitions) for each of its {x.size} x.")

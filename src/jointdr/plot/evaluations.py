@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.evaluation.result import Evaluation
-from jointdr.plot import recall_curves
 from jointdr.plot.axes import PALETTE, save_figure, tidy
+from jointdr.plot.curves import recall_curves
 from jointdr.runtime.arrays import Array
 
 
-def drawn(evaluation: Evaluation, ax: Any = None) -> Any:
+def drawn(evaluation: Any, ax: Any = None) -> Any:
     """Draw into axes, into a file, or into a new figure; the axes."""
     try:
         from matplotlib.figure import Figure
@@ -32,7 +31,7 @@ def drawn(evaluation: Evaluation, ax: Any = None) -> Any:
     return ax
 
 
-def _bars(evaluation: Evaluation, ax: Any) -> None:
+def _bars(evaluation: Any, ax: Any) -> None:
     """The root mean square error, the best method on top."""
     order = _best_first(evaluation)
     measure = str(evaluation.headline)
@@ -56,7 +55,7 @@ def _bars(evaluation: Evaluation, ax: Any) -> None:
     tidy(ax)
 
 
-def _best_first(evaluation: Evaluation) -> list[tuple[int, str]]:
+def _best_first(evaluation: Any) -> list[tuple[int, str]]:
     """The methods that have results, with their numbers, which give them their colours."""
     measure = evaluation.headline
     if measure is None:
@@ -65,11 +64,11 @@ def _best_first(evaluation: Evaluation) -> list[tuple[int, str]]:
     return [(i, name) for mean, i, name in sorted(means, key=lambda item: item[0]) if np.isfinite(mean)]
 
 
-def _means(evaluation: Evaluation, method: str, measures: list[str]) -> tuple[Array, Array]:
+def _means(evaluation: Any, method: str, measures: list[str]) -> tuple[Array, Array]:
     """Means and standard errors; 0 where there is a single partition, which has no error."""
     found = np.array([evaluation.statistics(method, measure)[:3] for measure in measures])
     return found[:, 0], np.nan_to_num(found[:, 2])
 
 
-def _title(evaluation: Evaluation) -> str:
+def _title(evaluation: Any) -> str:
     return "\n".join(textwrap.wrap(f"{evaluation.about}; {evaluation.averaged}", 85))

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.directions.choices import null_threshold
 from jointdr.plot.axes import NOISE, QUIET, ROWS, axis_of, tidy, whole_numbers
 from jointdr.runtime.arrays import Array
 
@@ -40,7 +39,7 @@ def scree(found: Any, ax: Any = None, *, n_shown: int | None = None, rank: int |
     k = n_drawn(found, n_shown if n_shown is None or rank is None else max(n_shown, rank))
     numbers = np.arange(1, k + 1)
     if len(null):
-        _draw_chance(ax, numbers, null[:, :k], level, top=float(values[0]))
+        _draw_chance(ax, numbers, null[:, :k], found.null_threshold, level, top=float(values[0]))
     ax.plot(numbers, values[:k], color=ROWS, lw=1, alpha=0.6)
     style: dict[str, Any] = {"color": ROWS, "ms": 5 if k <= 30 else 3.5, "ls": "none", "marker": "o", "clip_on": False}
     filled = k if chosen is None else min(chosen, k)
@@ -86,11 +85,10 @@ def _parts(found: Any) -> tuple[Array, Array, float, int | None]:
     return values, np.empty((0, len(values))), 0.05, None
 
 
-def _draw_chance(ax: Any, numbers: Array, null: Array, level: float, top: float) -> None:
+def _draw_chance(ax: Any, numbers: Array, null: Array, threshold: float, level: float, top: float) -> None:
     """The band of permuted data, and the line that a direction has to exceed; both are named where they are."""
     low, high = np.quantile(null, [0.025, 0.975], axis=0)
     ax.fill_between(numbers, low, high, color=NOISE, alpha=0.5, lw=0)
-    threshold = null_threshold(null, level)
     ax.axhline(threshold, color=QUIET, lw=1, ls="--")
     text = {"textcoords": "offset points", "fontsize": 8, "color": QUIET}
     said = f"chance rarely exceeds this ({level:.0%})"

@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from jointdr.data.dyads import Dyads
 from jointdr.data.ids import Entities
 from jointdr.data.splits import By
-from jointdr.estimators import saving as persist
 from jointdr.estimators.base import ViewsTransformer, exponent_of
 from jointdr.estimators.family import OLS, PCA
 from jointdr.estimators.jdr import JDR
 from jointdr.estimators.phd import IHT, PHD
+from jointdr.estimators.saving import estimator_from_arrays, estimator_to_arrays
 from jointdr.estimators.sir import SAVE, SIR, SOLS
 from jointdr.prediction.explanation import Explanation, explained
 from jointdr.prediction.heads.bandwidths import chosen
@@ -30,10 +30,11 @@ from jointdr.prediction.heads.nearest import nearest_of
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.prediction.heads.ridge import REDUCTION, Coordinates, GridRidge
 from jointdr.prediction.heads.truncation import Truncation, measured
-from jointdr.prediction.ranking import Block, SparseBlock
+from jointdr.prediction.ranking import ScoreBlock, SparseBlock
 from jointdr.prediction.recommender import Recommender
 from jointdr.runtime import memory
 from jointdr.runtime.arrays import Array
+from jointdr.runtime.modelfile import from_json, load_model, matrix_from_arrays, matrix_to_arrays, to_json, write_model
 
 if TYPE_CHECKING:
     from jointdr.prediction.search.tuning import Tuning
@@ -315,11 +316,11 @@ class AssociationModel(Recommender):
         a, b = (Coordinates.of_kernel(mixture, np.random.RandomState(0)) for mixture in mixtures)
         return GridRidge.fit(Y, complete, (a, b), float(self.alpha), self._reduction)
 
-    def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], Block]:
+    def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], ScoreBlock]:
         Z = [None if X is None else side.describe(X) for side, X in zip(self._sides, (A, B), strict=True)]
         return self._placed_head().scorer(Z[0], Z[1], self._block_bytes() / 2, count)
 
-    def _ranker(self, A: Array | None) -> tuple[Callable[[slice], Block | SparseBlock], int]:
+    def _ranker(self, A: Array | None) -> tuple[Callable[[slice], ScoreBlock | SparseBlock], int]:
         if not isinstance(self._head, GridRegression) or not self._head.is_sparse:
             return super()._ranker(A)
         Z = None if A is None else self._sides[0].describe(A)
@@ -489,12 +490,12 @@ class AssociationModel(Recommender):
         header, arrays = self._described()
         # What was fitted counts, not what was set later; the fitted embedding is kept with its own parameters.
         params = {**self.get_params(deep=False), **self._fitted, "embedding": None}
-        header["params"] = {name: persist.to_json(value) for name, value in params.items()}
+        header["params"] = {name: to_json(value) for name, value in params.items()}
         header["bandwidths"] = [self.bandwidth_, self.raw_bandwidth_]
         header["complete"] = self._head.complete
         if self.truncation_ is not None:
             header["truncation"] = self.truncation_.as_dict()
-        arrays |= persist.packed("scores", self._head.Y)
+        arrays |= matrix_to_arrays("scores", self._head.Y)
         header["sides"], tables = described_sides(self._sides)
         arrays |= tables
         if self.embedding_ is not None:
@@ -503,25 +504,25 @@ class AssociationModel(Recommender):
                     f"A model with an embedding of the class {type(self.embedding_).__name__} cannot be saved, because "
                     f"loading must not run code of others: use one of {sorted(FAMILY)}."
                 )
-            header["embedding"], inner = persist.described(self.embedding_)
+            header["embedding"], inner = estimator_to_arrays(self.embedding_)
             header["embedding"]["kind"] = type(self.embedding_).__name__
             arrays |= {f"embedding/{name}": value for name, value in inner.items()}
-        persist.write(path, type(self).__name__, header, arrays)
+        write_model(path, type(self).__name__, header, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that `save` wrote. It gives the same results to the last bit, and no code is run."""
-        return persist.opened(path, cls.__name__, cls._restored)
+        return load_model(path, cls.__name__, cls._restored)
 
     @classmethod
     def _restored(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
         """The model that `save` took apart."""
-        model = cls(**{name: persist.from_json(value) for name, value in header["params"].items()})
+        model = cls(**{name: from_json(value) for name, value in header["params"].items()})
         embedding = None
         model._check_parameters(of_file=True)
         if "embedding" in header:
             inner = {name.removeprefix("embedding/"): v for name, v in arrays.items() if name.startswith("embedding/")}
-            embedding = persist.restored(FAMILY[header["embedding"]["kind"]], header["embedding"], inner)
+            embedding = estimator_from_arrays(FAMILY[header["embedding"]["kind"]], header["embedding"], inner)
             model.embedding = clone(embedding)
         model._recall(header, arrays)
         sides = restored_sides(embedding, header["sides"], arrays, model.n_features_per_view_)
@@ -529,7 +530,7 @@ class AssociationModel(Recommender):
         given = [h for h in bandwidths if h is not None]
         if len(given) != len(sides[0].points) or len(bandwidths) != 2 or min(map(min, given)) < 0:
             raise ValueError(f"its bandwidths are {header['bandwidths']}")
-        Y, complete = persist.unpacked("scores", arrays), bool(header["complete"])
+        Y, complete = matrix_from_arrays("scores", arrays), bool(header["complete"])
         counts = (len(model.row_ids_), len(model.column_ids_))
         if tuple(Y.shape) != counts or (sides[0].count, sides[1].count) != counts:
             raise ValueError(f"its scores and coordinates are not those of {counts[0]} rows and {counts[1]} columns")

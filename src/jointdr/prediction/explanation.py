@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.engines.rows import slices
 from jointdr.prediction.ranking import table
-from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.runtime.arrays import Array, is_sparse, slices
 
 BLOCK = 100_000
 """Pairs that are looked at together, so that they stay in the cache."""

@@ -15,12 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdr.data.dyads import Dyads
 from jointdr.directions.proxy import overflow_told
-from jointdr.estimators import saving as persist
 from jointdr.prediction.heads.completion import Factors, Pairs, Spectra, on_grid, on_pairs, proxy_start
-from jointdr.prediction.ranking import Block
+from jointdr.prediction.ranking import ScoreBlock
 from jointdr.prediction.recommender import Recommender
 from jointdr.runtime.archive import stored
 from jointdr.runtime.arrays import Array, as_float, dense_product, float_dtype, require_squares, sum_of_squares
+from jointdr.runtime.modelfile import load_model, write_model
 
 
 class IMC(Recommender):
@@ -226,12 +226,12 @@ class IMC(Recommender):
         if not isinstance(self.random_state, Integral):
             params["random_state"] = None  # a fitted model draws nothing any more
         plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in params.items()}
-        persist.write(path, type(self).__name__, {"params": plain, **header}, arrays)
+        write_model(path, type(self).__name__, {"params": plain, **header}, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that `save` wrote. It gives the same results to the last bit, and no code is run."""
-        return persist.opened(path, cls.__name__, cls._restored)
+        return load_model(path, cls.__name__, cls._restored)
 
     @classmethod
     def _restored(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
@@ -262,6 +262,6 @@ class IMC(Recommender):
             Z = dense_product(as_float(X, float_dtype(X)), self.embeddings_[k])
         return require_squares(Z, f"the table {self.view_names_[k]!r}, embedded,", new=True)
 
-    def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], Block]:
+    def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], ScoreBlock]:
         Z, others = (self._embedded[k] if X is None else self._product(k, X) for k, X in enumerate((A, B)))
-        return lambda at: Block(Z[at] @ others.T)
+        return lambda at: ScoreBlock(Z[at] @ others.T)

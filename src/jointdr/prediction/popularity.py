@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from jointdr.data.dyads import Dyads
-from jointdr.estimators import saving as persist
-from jointdr.prediction.ranking import Block
+from jointdr.prediction.ranking import ScoreBlock
 from jointdr.prediction.recommender import Recommender
 from jointdr.runtime.archive import stored
 from jointdr.runtime.arrays import Array
+from jointdr.runtime.modelfile import load_model, write_model
 
 
 class Popularity(Recommender):
@@ -63,24 +63,24 @@ class Popularity(Recommender):
         sums = np.asarray(dyads.Y.sum(axis=1 - k), dtype=float).ravel()
         return np.divide(sums, count, out=np.full(len(sums), self.mean_), where=count > 0)
 
-    def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], Block]:
+    def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], ScoreBlock]:
         if B is None:
-            return lambda at: Block(np.tile(self.means_[1], (at.stop - at.start, 1)))
+            return lambda at: ScoreBlock(np.tile(self.means_[1], (at.stop - at.start, 1)))
         if A is None:
-            return lambda at: Block(np.tile(self.means_[0][at, None], (1, B.shape[0])))
-        return lambda at: Block(np.full((at.stop - at.start, B.shape[0]), self.mean_))
+            return lambda at: ScoreBlock(np.tile(self.means_[0][at, None], (1, B.shape[0])))
+        return lambda at: ScoreBlock(np.full((at.stop - at.start, B.shape[0]), self.mean_))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, which holds plain arrays only and can be loaded safely."""
         check_is_fitted(self)
         header, arrays = self._described()
         arrays |= {"means.0": self.means_[0], "means.1": self.means_[1], "mean": np.array([self.mean_])}
-        persist.write(path, type(self).__name__, header, arrays)
+        write_model(path, type(self).__name__, header, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that `save` wrote. It gives the same results to the last bit, and no code is run."""
-        return persist.opened(path, cls.__name__, cls._restored)
+        return load_model(path, cls.__name__, cls._restored)
 
     @classmethod
     def _restored(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:

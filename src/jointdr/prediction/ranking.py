@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.engines.rows import slices
-from jointdr.runtime.arrays import Array
+from jointdr.metrics import round_scores
+from jointdr.runtime.arrays import Array, slices
 
 
 @dataclass(frozen=True)
-class Block:
+class ScoreBlock:
     """The scores of some rows with all columns, and what else is said of each of them.
 
     Attributes
@@ -37,7 +37,7 @@ class Block:
         S = self.scores
         if known is not None:
             S[np.repeat(np.arange(len(S)), np.diff(known.indptr)), known.indices] = -np.inf
-        top = _largest(rounded(S), k)
+        top = _largest(round_scores(S), k)
         values = np.take_along_axis(S, top, axis=1)
         i, rank = np.nonzero(values > -np.inf)
         j = top[i, rank]
@@ -70,7 +70,7 @@ class SparseBlock:
     @staticmethod
     def ordered(defaults: Array) -> Array:
         """The columns from the highest default to the lowest, and in their order where these are equal."""
-        return np.argsort(-rounded(defaults), axis=1, kind="stable")
+        return np.argsort(-round_scores(defaults), axis=1, kind="stable")
 
     def best(self, k: int, known: Array | None) -> tuple[Array, ...]:
         """As `Block.best`; O(|scores| + rows · k), up to logarithms."""
@@ -91,12 +91,12 @@ class SparseBlock:
         others = others[~np.isin(others, taken)][:k]
         j = np.concatenate([j, others])
         score = np.concatenate([score, self.defaults[self.which[i], others]])
-        top = np.lexsort((j, -rounded(score[None])[0]))[:k]
+        top = np.lexsort((j, -round_scores(score[None])[0]))[:k]
         return j[top], score[top]
 
 
 def top_pairs(
-    scorer: Callable[[slice], Block | SparseBlock],
+    scorer: Callable[[slice], ScoreBlock | SparseBlock],
     row_ids: Array,
     column_ids: Array,
     k: int,
@@ -132,15 +132,6 @@ def top_pairs(
         parts.append((at.start + i, *found))
     i, j, score, rank, *rest = (np.concatenate(column) for column in zip(*parts, strict=True))
     return table(row=row_ids[i], column=column_ids[j], score=score, rank=rank, **dict(zip(names, rest, strict=True)))
-
-
-def rounded(S: Array) -> Array:
-    """Scores to 12 digits of the largest of their row, so that those which differ by rounding alone are equal."""
-    scale = np.abs(S).max(axis=1, keepdims=True, initial=0.0)
-    if not np.isfinite(scale).all():
-        scale = np.abs(np.where(np.isfinite(S), S, 0.0)).max(axis=1, keepdims=True, initial=0.0)
-    digits = S * (1e12 / np.where(scale > 1e-290, scale, 1.0))
-    return np.rint(digits, out=digits)
 
 
 def _largest(S: Array, k: int) -> Array:

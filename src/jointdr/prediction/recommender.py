@@ -17,11 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdr.data.dyads import Dyads
 from jointdr.data.ids import Entities, entities
-from jointdr.engines.rows import slices
-from jointdr.prediction.ranking import Block, SparseBlock, top_pairs
+from jointdr.prediction.ranking import ScoreBlock, SparseBlock, top_pairs
 from jointdr.runtime import memory
 from jointdr.runtime.archive import checked_csr, stored
-from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.runtime.arrays import Array, is_sparse, slices
 
 
 class Recommender(BaseEstimator):
@@ -39,7 +38,7 @@ class Recommender(BaseEstimator):
     _is_complete: bool
 
     @abstractmethod
-    def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], Block]:
+    def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], ScoreBlock]:
         """A function from some rows to their scores with all columns; None stands for the fitted entities."""
 
     # ---------------------------------------------------------------- using it
@@ -104,7 +103,7 @@ class Recommender(BaseEstimator):
         scorer, size = self._ranker(None if new is None else new.X)
         return top_pairs(scorer, ids, self.column_ids_, int(k), known, size)
 
-    def _ranker(self, A: Array | None) -> tuple[Callable[[slice], Block | SparseBlock], int]:
+    def _ranker(self, A: Array | None) -> tuple[Callable[[slice], ScoreBlock | SparseBlock], int]:
         """A function from some rows to what their best columns are found in, and for how many rows at a time."""
         return self._scorer(A, None, count=True), self._rows_at_once(len(self.column_ids_))
 

@@ -224,3 +224,9 @@ def require_squares(X: Array, name: str, new: bool = False) -> Array:
     if 0 < largest < SQUARED_FROM and not new:
         raise ValueError(f"{name} is so small, at most {largest:g}, that squares of it underflow: rescale it.")
     return X
+
+
+def slices(n: int, size: int) -> Iterator[slice]:
+    """0 ... n cut into pieces of at most `size`."""
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))

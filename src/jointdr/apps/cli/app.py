@@ -38,7 +38,7 @@ INTERRUPTED = 130
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from jointdr import __version__
+        from jointdr._version import __version__
 
         typer.echo(__version__)
         raise typer.Exit

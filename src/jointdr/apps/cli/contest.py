@@ -74,7 +74,7 @@ def fitted(example: Example, contender: Contender) -> Any:
 
 def judged(example: Example, contender: Contender, model: Any) -> Result:
     """Recall on the held-out rows; equal scores are ranked at random."""
-    from jointdr.prediction.heads.bandwidths import expected_recall
+    from jointdr.metrics import expected_recall
     from jointdr.prediction.heads.column_weights import dense
 
     known = np.asarray(example.dyads.Y[_kept(example)].sum(axis=0)).ravel()

@@ -70,7 +70,7 @@ def estimator_of(settings: Settings, n_features: tuple[int, ...]) -> Any:
 
 @contextmanager
 def prepared(source: Source, files: Files) -> Iterator[Source]:
-    """The source with a progress bar, a checkpoint, and workers or a device to fold it, as the options say."""
+    """The source with a progress bar, a checkpoint, and workers or a device to reduce it, as the options say."""
     with ExitStack() as stack:
         if files.device is not None and files.dask is not None:
             raise ValueError("--device and --dask cannot be given together: choose one.")
@@ -115,7 +115,7 @@ def _watching(source: Source) -> Iterator[Callable[[int, int], None]]:
     rows = nbytes = 0
     with reporter(True) as report:
 
-        def folded(more_rows: int, more_bytes: int) -> None:
+        def reduced(more_rows: int, more_bytes: int) -> None:
             nonlocal rows, nbytes
             rows, nbytes = rows + more_rows, nbytes + more_bytes
             if total is None:
@@ -125,8 +125,8 @@ def _watching(source: Source) -> Iterator[Callable[[int, int], None]]:
             left = (time.monotonic() - began) / rows * (total - here - 1)
             size = f"{(source.nbytes or 0) * share / 1e9:.2f} of {(source.nbytes or 0) / 1e9:.2f} GB"
             nth = "" if read == 0 else f", read {read + 1}"
-            report(f"folding: {here + 1} of {total} rows, {size}{nth}", share, left)
+            report(f"reading: {here + 1} of {total} rows, {size}{nth}", share, left)
 
-        yield folded
+        yield reduced
     seconds = time.monotonic() - began
     say(f"Read {rows} rows, {nbytes / 1e9:.2f} GB, in {seconds:.1f} s.")

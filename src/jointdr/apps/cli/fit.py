@@ -31,7 +31,7 @@ def fit(source: Source, files: Files, settings: Settings, output: ModelOut, json
 
     \b
       jointdr fit --table rows.parquet --views image='i*' text='t*' \\
-          --response click --rank 5 --checkpoint fold.npz -o model.npz
+          --response click --rank 5 --checkpoint read.npz -o model.npz
       jointdr fit --views a=a.npy b=b.npy --response y.npy --dask local -o model.npz
     """
     require_writable(output)
@@ -66,7 +66,7 @@ def _fit_files(source: Source, files: Files, settings: Settings, output: Path, j
         model.save(output)
     except KeyboardInterrupt:
         if files.checkpoint is not None and files.checkpoint.exists():
-            say(f"What was folded is in {files.checkpoint}: the same command goes on from there.")
+            say(f"What was read so far is kept in {files.checkpoint}: the same command goes on from there.")
         raise
     if files.checkpoint is not None:
         files.checkpoint.unlink(missing_ok=True)

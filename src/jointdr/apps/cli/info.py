@@ -16,7 +16,7 @@ def info(model: Model, json: AsJson = False) -> None:
       jointdr info model.npz
       jointdr info model.npz --json
     """
-    from jointdr.estimators import saving as persist
+    from jointdr.runtime.modelfile import read_header
 
     found = opened(model)
-    put_facts({**facts_of(found), "written by": f"jointdr {persist.header_of(model)['library']}"}, json)
+    put_facts({**facts_of(found), "written by": f"jointdr {read_header(model)['library']}"}, json)

@@ -36,10 +36,10 @@ def model_of(settings: Settings, dyads: Dyads) -> Recommender:
 def opened(path: Path) -> Recommender:
     """The model in a file, whichever of those that score pairs it is."""
     from jointdr import IMC, AssociationModel
-    from jointdr.estimators import saving as persist
+    from jointdr.runtime.modelfile import read_header
 
     kinds: dict[str, Any] = {cls.__name__: cls for cls in (AssociationModel, IMC)}
-    kind = persist.header_of(path).get("kind")
+    kind = read_header(path).get("kind")
     if kind not in kinds:
         raise ValueError(f"{path} holds a {kind} model, which does not score pairs; give one that fit or tune wrote.")
     return kinds[kind].load(path)

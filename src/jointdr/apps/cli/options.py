@@ -92,9 +92,9 @@ class Files:
         _rows("--checkpoint", metavar="FILE", help="Keeps what is done: an interrupted fit goes on from it."),
     ] = None
     dask: Annotated[
-        str | None, _rows("--dask", metavar="tcp://...|local", help="Fold on the workers of this dask scheduler.")
+        str | None, _rows("--dask", metavar="tcp://...|local", help="Reduce on the workers of this dask scheduler.")
     ] = None
-    device: Annotated[str | None, _rows("--device", metavar="cuda", help="Fold on this device of PyTorch.")] = None
+    device: Annotated[str | None, _rows("--device", metavar="cuda", help="Reduce on this device of PyTorch.")] = None
 
 
 @dataclass(frozen=True)

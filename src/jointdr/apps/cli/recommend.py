@@ -56,13 +56,13 @@ def _of_fitted(model: Recommender, places: list[int], k: int, exclude_known: boo
 
     A row that is fitted is scored by its place, because its features are not in the model.
     """
-    from jointdr.prediction.ranking import Block, top_pairs
+    from jointdr.prediction.ranking import ScoreBlock, top_pairs
 
     if k < 1:
         raise ValueError(f"k={k} must be an integer >= 1.")
     scorer = model._scorer(None, None, count=True)
 
-    def scores(at: slice) -> Block:
+    def scores(at: slice) -> ScoreBlock:
         place = places[at.start]
         return scorer(slice(place, place + 1))
 

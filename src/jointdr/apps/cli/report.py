@@ -62,11 +62,11 @@ def report(
 def _fitted(path: Path) -> Any:
     """The model in a file, of any kind."""
     from jointdr import IMC, AssociationModel
-    from jointdr.estimators import saving as persist
     from jointdr.prediction.association import FAMILY
+    from jointdr.runtime.modelfile import read_header
 
     kinds: dict[str, Any] = {**FAMILY, "AssociationModel": AssociationModel, "IMC": IMC}
-    kind = persist.header_of(path).get("kind")
+    kind = read_header(path).get("kind")
     if kind not in kinds:
         raise ValueError(f"{path} holds a {kind} model, for which there is no report.")
     return kinds[kind].load(path)

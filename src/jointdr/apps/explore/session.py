@@ -16,10 +16,10 @@ from jointdr.apps.explore.placement import dots, planes_of
 from jointdr.apps.explore.scores import scores_of
 from jointdr.apps.explore.uploads import Table
 from jointdr.data.views import default_name
+from jointdr.metrics import round_scores
 from jointdr.prediction.association import AssociationModel
 from jointdr.prediction.explanation import Explanation
 from jointdr.prediction.heads.regression import GridRegression
-from jointdr.prediction.ranking import rounded
 from jointdr.runtime.arrays import Array, is_sparse
 
 RANKINGS, EXPLANATIONS, UPLOADS = 64, 256, 10
@@ -240,7 +240,7 @@ class Session:
             scores = self._scores.of_row(self._described(subject), subject.place)
         else:
             scores = self._scores.of_column(subject.place)
-        order = np.argsort(-rounded(scores[None])[0], kind="stable")
+        order = np.argsort(-round_scores(scores[None])[0], kind="stable")
         known = np.zeros(len(scores), dtype=bool)
         if not subject.upload:
             pattern = self.known if subject.side == "row" else self.known_columns

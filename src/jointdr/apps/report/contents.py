@@ -13,7 +13,6 @@ from jointdr.apps.report.tables import About
 from jointdr.data.dyads import Dyads
 from jointdr.diagnostics import diagnose
 from jointdr.diagnostics.rank_profile import RankProfile, rank_profile
-from jointdr.directions.choices import null_threshold
 from jointdr.estimators.base import ViewsTransformer
 from jointdr.estimators.jdr import JDR
 from jointdr.plot.coordinates import coordinates
@@ -111,7 +110,7 @@ def _scree(model: Any, data: Dyads | None) -> Section | Missing:
         return {**found, "note": profile}
     shown = min(len(profile.singular_values), MOST_VALUES, max(10, rank, 3 * (profile.null_rank or 0)))
     low, high = np.quantile(profile.null[:, :shown], [0.025, 0.975], axis=0)
-    threshold = float(null_threshold(profile.null, profile.level))
+    threshold = profile.null_threshold
     return {
         **found,
         "values": _short(profile.singular_values[:shown]),

@@ -44,7 +44,7 @@ def rendered(template: Any, contents: Contents, title: str) -> str:
     policy allows the one style sheet and the one script of the page, by their hashes, and no request at all: even text
     that slipped through unescaped could not run.
     """
-    from jointdr import __version__
+    from jointdr._version import __version__
 
     style, script = (path.read_text(encoding="utf-8") for path in (STYLE, HERE / "report.js"))
     drawn = {name: getattr(contents, name) for name in ("scree", "map", "recall", "recommendations")}

@@ -25,7 +25,8 @@ from jointdr.apps.reproduce.outputs import verdict_tables, write_numbers, write_
 from jointdr.apps.reproduce.recalls import RecallFigure, draw_recalls, write_recalls
 from jointdr.apps.reproduce.schedule import measured
 from jointdr.apps.reproduce.study import Figure
-from jointdr.apps.reproduce.summary import Curve, Verdict, verdict
+from jointdr.apps.reproduce.summary import Verdict, verdict
+from jointdr.plot.repetitions import Curve
 from jointdr.runtime.arrays import Array
 from jointdr.runtime.progress import reporter
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jointdr.apps.reproduce.summary import Answer, reach
+from jointdr.apps.reproduce.summary import Answer
+from jointdr.plot.repetitions import reach
 from jointdr.runtime.arrays import Array
 
 

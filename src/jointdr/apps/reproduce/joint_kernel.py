@@ -23,13 +23,12 @@ import numpy as np
 
 from jointdr.data.dyads import Dyads
 from jointdr.data.splits import Split, splits
-from jointdr.engines.rows import slices
 from jointdr.estimators.phd import PHD
 from jointdr.prediction.heads.kernels import spread, squared_distances
-from jointdr.prediction.ranking import Block
+from jointdr.prediction.ranking import ScoreBlock
 from jointdr.prediction.recommender import Recommender
 from jointdr.prediction.search.tuning import judged
-from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.runtime.arrays import Array, is_sparse, slices
 
 LIMIT = 600.0
 """Exponents may differ by so much within a row, so that what is lost to underflow is less than exp(−100) of the sum."""
@@ -133,11 +132,11 @@ class JointKernelRegression(Recommender):
         self._K = np.exp(-0.5 * squared_distances(self._V, self._V))
         self._products = self._U @ self._V.T
 
-    def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], Block]:
+    def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], ScoreBlock]:
         if B is not None:
             raise ValueError("JointKernelRegression predicts scores with known columns only: leave B_new out.")
         U = self._U if A is None else _embedded(A, self._map) - self._origin
-        return lambda at: Block(np.stack([self._row(u) for u in U[at]]))
+        return lambda at: ScoreBlock(np.stack([self._row(u) for u in U[at]]))
 
     def _row(self, u: Array) -> Array:
         """The scores of one row entity with all columns, (m_B,); O(m_A m_B²)."""

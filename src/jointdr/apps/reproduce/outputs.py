@@ -13,7 +13,8 @@ import numpy as np
 from jointdr.apps.reproduce.cache import write
 from jointdr.apps.reproduce.claims import Claim
 from jointdr.apps.reproduce.study import Figure
-from jointdr.apps.reproduce.summary import Curve, Verdict
+from jointdr.apps.reproduce.summary import Verdict
+from jointdr.plot.repetitions import Curve
 
 Curves = Mapping[tuple[str, str], Curve]
 """The measured curves, by the names of study and curve."""

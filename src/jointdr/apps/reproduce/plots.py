@@ -11,8 +11,9 @@ import numpy as np
 
 from jointdr.apps.reproduce.outputs import Curves
 from jointdr.apps.reproduce.study import Figure, Line, Panel
-from jointdr.apps.reproduce.summary import Curve, reach, slope
+from jointdr.apps.reproduce.summary import slope
 from jointdr.plot.axes import name_ticks, save_figure
+from jointdr.plot.repetitions import Curve, reach
 
 
 def require_matplotlib() -> None:

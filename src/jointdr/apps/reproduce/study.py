@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr import __version__
+from jointdr._version import __version__
 from jointdr.apps.reproduce.paper_values import Plotted
 from jointdr.runtime.arrays import Array
 

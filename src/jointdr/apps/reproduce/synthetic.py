@@ -1,4 +1,4 @@
-"""Studies on synthetic models: NSEE of estimators on blocks of rows that are drawn, folded and forgotten."""
+"""Studies on synthetic models: NSEE of estimators on blocks of rows that are drawn, reduced and forgotten."""
 
 from __future__ import annotations
 

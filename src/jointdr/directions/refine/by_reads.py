@@ -24,7 +24,7 @@ from jointdr.directions.refine.link_functions import (
     tuned,
 )
 from jointdr.directions.refine.problem import Bases, Charts, Errors, Problem, Sweep
-from jointdr.engines.reduction import Block, MomentsOf, RandomParts
+from jointdr.engines.reduction import MomentsOf, RandomParts, RowBlock
 from jointdr.engines.rows import Rows
 from jointdr.runtime.arrays import Array, as_float, float_dtype, inner, like, to_numpy
 
@@ -81,8 +81,8 @@ class ProblemByReads(Problem):
 
     def _standardization(self, charts: Charts, without: int | None) -> tuple[Array, Array]:
         """The mean and the standard deviation of each coordinate, 1 where it does not vary."""
-        fold = _CoordinateMoments(charts, self.groups, without)
-        moments = self.rows.folded(fold, self.rows.large_block_rows()).central()
+        reduction = _CoordinateMoments(charts, self.groups, without)
+        moments = self.rows.reduce(reduction, self.rows.large_block_rows()).central()
         spread = np.sqrt(moments.variances(0))
         return moments.means[0], np.where(spread > 0, spread, 1.0)
 
@@ -107,13 +107,13 @@ class ProblemByReads(Problem):
         return (np.concatenate([g.ravel() for g in gradient]), size), lambda directions: pulled(directions)[0]
 
 
-def _coordinates(block: Block, charts: Charts) -> Array:
+def _coordinates(block: RowBlock, charts: Charts) -> Array:
     """The coordinates of a block, of all views side by side."""
     parts = zip(block.views, charts, strict=True)
     return joined([np.asarray(to_numpy(projected(X, mean, U)), dtype=float) for X, (mean, U) in parts])
 
 
-def _weight(block: Block, groups: RandomParts, without: int | None) -> Array:
+def _weight(block: RowBlock, groups: RandomParts, without: int | None) -> Array:
     """The weight of each row, 0 for those of one fold."""
     weight = np.ones(len(block)) if block.weight is None else block.weight
     return weight if without is None else np.where(groups(block)[0] == without, 0.0, weight)
@@ -121,7 +121,7 @@ def _weight(block: Block, groups: RandomParts, without: int | None) -> Array:
 
 @dataclass(frozen=True)
 class _CoordinateMoments:
-    """A fold: the moments of the coordinates of all rows but those of one fold."""
+    """A reduction: the moments of the coordinates of all rows but those of one fold."""
 
     charts: Charts
     groups: RandomParts
@@ -148,7 +148,7 @@ class _NormalsOfBlock:
     groups: RandomParts
     held_out: int | None
 
-    def __call__(self, block: Block) -> tuple[Array, ...]:
+    def __call__(self, block: RowBlock) -> tuple[Array, ...]:
         Z, weight = _coordinates(block, self.charts), _weight(block, self.groups, None)
         held = np.zeros(len(block), dtype=bool) if self.held_out is None else self.groups(block)[0] == self.held_out
         parts = [normal_equations(self.basis, Z[at], block.y[at], weight[at]) for at in (~held, held)]
@@ -163,7 +163,7 @@ class _JudgedBlock:
     groups: RandomParts
     held_out: int
 
-    def __call__(self, block: Block) -> tuple[Array, ...]:
+    def __call__(self, block: RowBlock) -> tuple[Array, ...]:
         held = self.groups(block)[0] == self.held_out
         weight = _weight(block, self.groups, None)[held]
         errors = [
@@ -181,7 +181,7 @@ class _SlopesOfBlock:
     charts: Charts
     link: Link
 
-    def __call__(self, block: Block) -> tuple[Array, ...]:
+    def __call__(self, block: RowBlock) -> tuple[Array, ...]:
         weight = np.ones(len(block)) if block.weight is None else block.weight
         total = weight.sum()
         mean = self.link.mean_square_gradient(_coordinates(block, self.charts), weight) if total else 0.0
@@ -199,7 +199,7 @@ class _StepOfBlock:
     groups: RandomParts
     without: int | None
 
-    def __call__(self, block: Block) -> tuple[Array, ...]:
+    def __call__(self, block: RowBlock) -> tuple[Array, ...]:
         weight = _weight(block, self.groups, self.without)
         Z = _coordinates(block, self.charts)
         slopes = self.link.gradient(Z)

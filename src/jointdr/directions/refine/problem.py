@@ -23,9 +23,9 @@ from jointdr.directions.refine.link_functions import (
     fit_learned,
     refitted,
 )
-from jointdr.engines.reduction import Block, RandomParts
-from jointdr.engines.rows import LARGE_BLOCK_BYTES, Rows, block_rows, slices
-from jointdr.runtime.arrays import Array, as_float, float_dtype, inner, like, to_numpy
+from jointdr.engines.reduction import RandomParts, RowBlock
+from jointdr.engines.rows import LARGE_BLOCK_BYTES, Rows, block_rows
+from jointdr.runtime.arrays import Array, as_float, float_dtype, inner, like, slices, to_numpy
 
 ITERATIONS = 4
 """Iterations of least squares per step. Normalized features are nearly orthonormal: more of them change nothing."""
@@ -178,7 +178,7 @@ class ProblemInMemory(Problem):
         super().__init__(maps, products, seed)
         self.views, self.Y = rows.views, rows.y
         self.weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-        self.fold = RandomParts(n_folds, seed)(Block(rows.views, rows.y, rows.weight))[0]
+        self.fold = RandomParts(n_folds, seed)(RowBlock(rows.views, rows.y, rows.weight))[0]
         self._last: tuple[Charts, list[Array]] = ((), [])
 
     def coordinates(self, charts: Charts) -> list[Array]:

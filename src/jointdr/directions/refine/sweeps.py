@@ -25,7 +25,7 @@ from jointdr.directions.normalize import RankError, Whitener
 from jointdr.directions.refine.by_reads import ProblemByReads
 from jointdr.directions.refine.link_functions import Link, Products
 from jointdr.directions.refine.problem import Bases, Charts, Errors, Problem, ProblemInMemory, Sweep
-from jointdr.engines.reduction import Block
+from jointdr.engines.reduction import RowBlock
 from jointdr.engines.rows import Rows
 from jointdr.engines.stream import Stream
 from jointdr.runtime.arrays import Array
@@ -202,7 +202,7 @@ class Divided:
 
     scale: float
 
-    def __call__(self, block: Block) -> Array:
+    def __call__(self, block: RowBlock) -> Array:
         """y / scale."""
         return block.y / self.scale
 

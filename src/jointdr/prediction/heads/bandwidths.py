@@ -8,13 +8,13 @@ from typing import Literal
 
 import numpy as np
 
-from jointdr.engines.rows import slices
+from jointdr.data.scores import is_implicit
+from jointdr.metrics import expected_recall
 from jointdr.prediction.heads.column_weights import Columns, dense
 from jointdr.prediction.heads.kernels import AnyKernel, Kernel, Mixture, spread
 from jointdr.prediction.heads.nearest import Found
 from jointdr.prediction.heads.regression import GridRegression
-from jointdr.prediction.ranking import rounded
-from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.runtime.arrays import Array, slices
 
 MULTIPLES = np.geomspace(0.03, 1.0, 16)
 """Bandwidths that are tried, as multiples of the root mean square distance; three times as many if adaptive."""
@@ -109,7 +109,7 @@ def chosen(
     m_A, m_B = Y.shape
     if m_A < 3:
         raise ValueError(f"bandwidth='auto' leaves out rows in turn, but there are only {m_A}: give numbers.")
-    recall = is_zero_filled(Y, complete)
+    recall = is_implicit(Y, complete)
     at = worth_leaving_out(Y, complete, recall)
     most = ROWS if not kernels[1].is_truncated else max(FEWEST_ROWS, min(ROWS, MOST_SCORES // m_B))
     if len(at) > most:
@@ -134,15 +134,6 @@ def multiples(kernel: Kernel) -> Array:
     return MULTIPLES * (spread(kernel.points) if kernel.adaptive is None else 3.0)
 
 
-def is_zero_filled(Y: Array, complete: bool) -> bool:
-    """Whether Y lists a few links in a grid of zeros, which are to be ranked, rather than grades."""
-    if not complete:
-        return False
-    values = Y.data if is_sparse(Y) else Y
-    positive = int(np.count_nonzero(values > 0))
-    return not (values < 0).any() and 0 < 2 * positive < Y.shape[0] * Y.shape[1]
-
-
 def worth_leaving_out(Y: Array, complete: bool, positive: bool) -> Array:
     """The rows that say something when they are left out: those with a known (or positive) score."""
     if positive:
@@ -159,32 +150,6 @@ def _pattern(Y: Array) -> Array:
     mask = np.zeros(Y.shape, dtype=bool)
     mask[np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)), Y.indices] = True
     return mask
-
-
-def expected_recall(scores: Array, positive: Array, k: int) -> Array:
-    """Recall at k of each row if equal scores are ranked at random, (rows,); NaN for a row without positives.
-
-    Unlike a recall that ranks them in their order, it does not depend on the order of the columns.
-    """
-    return expected_recalls(scores, positive, [k])[0]
-
-
-def expected_recalls(scores: Array, positive: Array, ks: Sequence[int]) -> Array:
-    """The same at several numbers, (len(ks), rows)."""
-    scores, most = rounded(scores), scores.shape[1]
-    at = [most - min(k, most) for k in ks]
-    least = np.partition(scores, sorted(set(at)), axis=1)[:, at]
-    i, j = np.nonzero(positive)
-    links, count = scores[i, j], np.bincount(i, minlength=len(scores))
-    found = np.empty((len(ks), len(scores)))
-    for t, k in enumerate(ks):
-        threshold = least[:, t]
-        larger = np.count_nonzero(scores > threshold[:, None], axis=1)
-        equal = np.count_nonzero(scores == threshold[:, None], axis=1)
-        above = np.bincount(i, links > threshold[i], minlength=len(scores))
-        tied = np.bincount(i, links == threshold[i], minlength=len(scores))
-        found[t] = above + tied * (min(k, most) - larger) / np.maximum(equal, 1)
-    return np.divide(found, count, out=np.full_like(found, np.nan), where=count > 0)
 
 
 def _recall_gain(scores: Array, truth: Array, observed: Array, k: int) -> tuple[float, float]:

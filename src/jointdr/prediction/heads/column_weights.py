@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jointdr.engines.rows import slices
 from jointdr.prediction.heads.kernels import VANISHING, AnyKernel, Mixture, rescaled
-from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.runtime.arrays import Array, is_sparse, slices
 
 
 class Columns:

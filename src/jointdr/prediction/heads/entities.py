@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from jointdr.estimators.base import ViewsTransformer
-from jointdr.estimators.saving import packed, unpacked
 from jointdr.prediction.heads.kernels import Kernel, Mixture, spread, unit_rows
 from jointdr.prediction.heads.nearest import Found, Index
 from jointdr.runtime.archive import stored
 from jointdr.runtime.arrays import Array, is_sparse, require_squares
+from jointdr.runtime.modelfile import matrix_from_arrays, matrix_to_arrays
 
 Tables = tuple[Array, ...]
 """The same entities in one or two descriptions."""
@@ -161,7 +161,7 @@ def described_sides(sides: tuple[Side, Side]) -> tuple[list[dict[str, Any]], dic
         numbers = {"adaptive": side.adaptive, "neighbors": side.neighbors}
         headers.append({**named, **numbers, "units": list(describe.units)})
         for t, (points, center) in enumerate(zip(side.points, describe.centers, strict=True)):
-            arrays |= packed(f"points.{k}.{t}", points)
+            arrays |= matrix_to_arrays(f"points.{k}.{t}", points)
             if center is not None:
                 arrays[f"center.{k}.{t}"] = center
     return headers, arrays
@@ -188,7 +188,7 @@ def _restored_side(
         if fitted != n_features:
             raise ValueError(f"its embedding is one of {fitted} features, not of {n_features}")
         widths = [rank, n_features] if with_raw else [rank]
-    points = tuple(unpacked(f"points.{k}.{t}", arrays) for t in range(len(widths)))
+    points = tuple(matrix_from_arrays(f"points.{k}.{t}", arrays) for t in range(len(widths)))
     if [X.shape for X in points] != [(points[0].shape[0], n) for n in widths]:
         raise ValueError(
             f"its coordinates have the shapes {[X.shape for X in points]}, but {widths} columns belong there"

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jointdr.engines.rows import slices
 from jointdr.runtime import memory
-from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.runtime.arrays import Array, is_sparse, slices
 
 NEIGHBORS = 50
 """Neighbours of an entity that count, unless another number is given."""

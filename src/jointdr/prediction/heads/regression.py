@@ -21,7 +21,7 @@ from scipy import sparse
 from jointdr.data.scores import values_at
 from jointdr.prediction.heads.column_weights import Columns, dense, effective, scaled, squares, totals
 from jointdr.prediction.heads.kernels import VANISHING, AnyKernel, rescaled
-from jointdr.prediction.ranking import Block, SparseBlock
+from jointdr.prediction.ranking import ScoreBlock, SparseBlock
 from jointdr.runtime.arrays import Array, is_sparse
 
 GRAPH_BYTES = 1e8
@@ -55,7 +55,7 @@ class GridRegression:
         """Of all known scores."""
         return float(self.Y.sum()) / max(self.Y.nnz if not self.complete else self.Y.shape[0] * self.Y.shape[1], 1)
 
-    def scorer(self, Z_a: Any, Z_b: Any, max_bytes: float, count: bool = False) -> Callable[[slice], Block]:
+    def scorer(self, Z_a: Any, Z_b: Any, max_bytes: float, count: bool = False) -> Callable[[slice], ScoreBlock]:
         """A function that predicts the scores of some rows with all columns.
 
         Parameters
@@ -74,9 +74,9 @@ class GridRegression:
         """
         columns = self._columns(Z_b, max_bytes)
 
-        def block(at: slice) -> Block:
+        def block(at: slice) -> ScoreBlock:
             scores, neighbors = self.smoothed(self.kernels[0].weights_at(Z_a, at), columns, count)
-            return Block(scores, {} if neighbors is None else {"neighbors": neighbors})
+            return ScoreBlock(scores, {} if neighbors is None else {"neighbors": neighbors})
 
         return block
 

@@ -12,11 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from jointdr.engines.device import require_device, require_torch
-from jointdr.engines.rows import slices
 from jointdr.prediction.heads.kernels import VANISHING, AnyKernel, Kernel, Mixture
 from jointdr.prediction.heads.regression import GridRegression
-from jointdr.prediction.ranking import Block
-from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.prediction.ranking import ScoreBlock
+from jointdr.runtime.arrays import Array, is_sparse, slices
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class DeviceRegression(GridRegression):
 
     device: str = "cuda"
 
-    def scorer(self, Z_a: Any, Z_b: Any, max_bytes: float, count: bool = False) -> Callable[[slice], Block]:
+    def scorer(self, Z_a: Any, Z_b: Any, max_bytes: float, count: bool = False) -> Callable[[slice], ScoreBlock]:
         """As of `GridRegression`."""
         rows, columns = (_parts(kernel) for kernel in self.kernels)
         known_alone = Z_b is None and self.kernels[1].alone
@@ -43,7 +42,7 @@ class DeviceRegression(GridRegression):
         b = None if known_alone else _Side(self.kernels[1], Z_b, self.device)
         return lambda at: self._block(a.weights(at), b, max_bytes, count)
 
-    def _block(self, K: Any, b: _Side | None, max_bytes: float, count: bool) -> Block:
+    def _block(self, K: Any, b: _Side | None, max_bytes: float, count: bool) -> ScoreBlock:
         torch = require_torch()
         Y, pattern = self._held
         if self.complete:
@@ -71,7 +70,7 @@ class DeviceRegression(GridRegression):
         if count and self.complete:
             of_columns = np.concatenate([pair[2] for pair in found])
             neighbors = np.outer(_effective(torch, K), of_columns)
-        return Block(scores, {"neighbors": neighbors} if count else {})
+        return ScoreBlock(scores, {"neighbors": neighbors} if count else {})
 
     def _scores(self, torch: Any, parts: Any, L: Any, of_squares: Any, at: slice) -> tuple[Any, Any, Any]:
         """Scores with some columns, their effective neighbours on an incomplete grid, those of columns on a grid."""

@@ -18,12 +18,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from jointdr.engines.rows import slices
 from jointdr.prediction.heads.completion import Pairs
 from jointdr.prediction.heads.kernels import Mixture
-from jointdr.prediction.ranking import Block
+from jointdr.prediction.ranking import ScoreBlock
 from jointdr.runtime import memory
-from jointdr.runtime.arrays import Array, dense_product, is_sparse
+from jointdr.runtime.arrays import Array, dense_product, is_sparse, slices
 
 ITERATIONS = 500
 """Of conjugate gradients, at most."""
@@ -177,11 +176,11 @@ class GridRidge:
         core = _solved(right, curvature + penalty, pairs, penalty, reduction)
         return GridRidge(Y, complete, coordinates, penalty, core, mean)
 
-    def scorer(self, Z_a: Any, Z_b: Any, max_bytes: float, count: bool = False) -> Callable[[slice], Block]:
+    def scorer(self, Z_a: Any, Z_b: Any, max_bytes: float, count: bool = False) -> Callable[[slice], ScoreBlock]:
         """A function that predicts the scores of some rows with all columns, as `GridRegression.scorer`."""
         a, b = self.coordinates
         others = self.core @ b(Z_b, slice(0, self.Y.shape[1] if Z_b is None else Z_b[0].shape[0])).T
-        return lambda at: Block(a(Z_a, at) @ others + self.mean)
+        return lambda at: ScoreBlock(a(Z_a, at) @ others + self.mean)
 
     def rows_at_once(self, n_columns: int, max_bytes: float) -> int:
         """For how many rows scores with so many columns are computed at a time."""

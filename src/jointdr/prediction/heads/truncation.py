@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.engines.rows import slices
 from jointdr.prediction.heads.column_weights import Columns
 from jointdr.prediction.heads.kernels import VANISHING, Mixture
 from jointdr.prediction.heads.regression import GridRegression
-from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.runtime.arrays import Array, is_sparse, slices
 
 SAMPLE = 200
 """Entities of a kind that are looked at, at most."""

@@ -24,8 +24,8 @@ from jointdr.estimators.base import ViewsTransformer
 from jointdr.estimators.family import PCA
 from jointdr.estimators.jdr import JDR
 from jointdr.estimators.phd import PHD
+from jointdr.metrics import expected_recalls
 from jointdr.prediction.association import AssociationModel
-from jointdr.prediction.heads.bandwidths import expected_recalls, is_zero_filled
 from jointdr.prediction.heads.column_weights import Columns, dense
 from jointdr.prediction.heads.entities import Side, Tables
 from jointdr.prediction.heads.regression import GridRegression
@@ -120,7 +120,7 @@ def tuned(
         _bench(resolved, split, max(ranks, default=None), n_splits)
         for split in splits(dyads, by, n_splits, test_size, random_state)
     ]
-    recall = is_zero_filled(dyads.Y, dyads.is_complete)
+    recall = dyads.is_implicit
     found: dict[str, tuple[Setting, list[float]]] = {}
     best: Setting = {}
     total = sum(int(np.prod([len(values) for values in stage.values()])) for stage in stages) * len(benches)
@@ -187,7 +187,7 @@ def recipe(model: AssociationModel, dyads: Dyads) -> list[dict[str, list[Any]]]:
         ]
     else:
         stages = [{**start, "row_bandwidth": [*powers, q[8]]}, columns]
-    if not is_zero_filled(dyads.Y, dyads.is_complete):
+    if not dyads.is_implicit:
         widths = [(0.35, 0.35), (0.5, 0.35), (0.7, 0.7)]
         ridge: dict[str, list[Any]] = {"head": ["kernel_ridge"], "kernel": ["gaussian"], "borrow": [1.0]}
         if model.embedding is None:

@@ -1,0 +1,152 @@
+"""The format of saved models: one ``.npz`` file of plain arrays with a JSON header. Loading can never run code."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from jointdr._version import __version__
+from jointdr.runtime.archive import Archive, checked_csr, stored
+from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.runtime.files import whole_file
+from jointdr.runtime.memory import MemoryBudgetError
+
+Made = TypeVar("Made")
+
+FORMAT = 1
+
+
+def write_model(
+    path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Array]
+) -> None:
+    """Write arrays and a header to one file, whole or not at all."""
+    plain = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
+    bad = [name for name, value in plain.items() if value.dtype.hasobject]
+    if bad:
+        raise TypeError(f"Arrays of Python objects cannot be saved: {bad}.")
+    full = {
+        **header,
+        "format": FORMAT,
+        "library": __version__,
+        "kind": kind,
+        "checksums": {name: _checksum(value) for name, value in plain.items()},
+    }
+    text = json.dumps(full).encode()
+    plain["header"] = np.frombuffer(text, dtype=np.uint8)
+    plain["seal"] = np.frombuffer(hashlib.sha256(text).digest(), dtype=np.uint8)
+    with whole_file(path) as file:
+        np.savez(file, **plain)  # type: ignore[arg-type]
+
+
+def read_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
+    """The header and the arrays of a file that `write_model` made; anything else is a ValueError that says what is wrong."""
+    header, arrays, is_whole = _contents(path, None)
+    if header.get("kind") != kind:
+        raise ValueError(f"{os.fspath(path)} holds a {header.get('kind')} model, not a {kind} model.")
+    found = {name: _checksum(value) for name, value in arrays.items()}
+    if found != header.get("checksums") or not is_whole:
+        raise ValueError(f"{os.fspath(path)} has been altered or damaged: its contents do not match their checksums.")
+    return header, arrays
+
+
+def load_model(
+    path: str | os.PathLike[str], kind: str, make: Callable[[dict[str, Any], dict[str, Array]], Made]
+) -> Made:
+    """What `make` makes of the header and the arrays of a file that `write_model` made.
+
+    Checksums tell damage, but anybody can compute them: whatever is wrong with the contents is a ValueError too.
+    """
+    header, arrays = read_model(path, kind)
+    try:
+        return make(header, arrays)
+    except (MemoryError, MemoryBudgetError, ImportError):  # which say nothing about the file
+        raise
+    except Exception as error:
+        what = f"lacks {error}" if isinstance(error, KeyError) else f"is not as it is written: {error}"
+        raise ValueError(f"{os.fspath(path)} holds no whole {kind} model; what it holds {what}.") from error
+
+
+def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The header of a file that `write_model` made, without reading its arrays: its ``kind``, ``library`` and so on."""
+    return _contents(path, ("header", "seal"))[0]
+
+
+def _contents(
+    path: str | os.PathLike[str], only: tuple[str, ...] | None
+) -> tuple[dict[str, Any], dict[str, Array], bool]:
+    """The header, the other arrays (or only some), and whether the header is as it was written."""
+    with Archive(path, "jointdr file") as file:
+        if "header" not in file or "seal" not in file:
+            raise ValueError(f"{os.fspath(path)} is not a jointdr file: it is an archive without a header.")
+        arrays = {name: file[name] for name in only or file}
+    text, seal = arrays.pop("header").tobytes(), arrays.pop("seal").tobytes()
+    try:
+        header = json.loads(text.decode())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{os.fspath(path)} is not a whole jointdr file: its header is damaged ({error}).") from error
+    if not isinstance(header, dict) or not isinstance(header.get("format"), int):
+        raise ValueError(f"{os.fspath(path)} is not a jointdr file: its header has no format.")
+    if not isinstance(header.get("kind"), str):
+        raise ValueError(f"{os.fspath(path)} is not a jointdr file: its header does not say of what kind it is.")
+    if header["format"] > FORMAT:
+        raise ValueError(
+            f"{os.fspath(path)} was written by jointdr {header.get('library')} in format {header['format']}; "
+            f"this version reads up to format {FORMAT}. Update jointdr to load it."
+        )
+    return header, arrays, hashlib.sha256(text).digest() == seal
+
+
+def matrix_to_arrays(name: str, X: Array) -> dict[str, Array]:
+    """A dense or sparse matrix as plain arrays whose names begin with `name`."""
+    if not is_sparse(X):
+        return {name: np.asarray(X)}
+    X = sparse.csr_array(X)
+    parts = {part: getattr(X, part) for part in ("data", "indices", "indptr")}
+    return {**{f"{name}.{part}": value for part, value in parts.items()}, f"{name}.shape": np.array(X.shape)}
+
+
+def matrix_from_arrays(name: str, arrays: Mapping[str, Array]) -> Array:
+    """The matrix that `matrix_to_arrays` took apart; a ValueError if it is none of finite numbers."""
+    if name in arrays:
+        return stored(arrays, name, (None, None), "biuf")
+    indices, indptr = (stored(arrays, f"{name}.{of}", (None,), "iu") for of in ("indices", "indptr"))
+    shape = stored(arrays, f"{name}.shape", (2,), "iu").tolist()
+    return checked_csr((stored(arrays, f"{name}.data", (None,), "biuf"), indices, indptr), tuple(shape))
+
+
+def _checksum(value: Array) -> str:
+    digest = hashlib.sha256(f"{value.dtype.str}{value.shape}".encode())
+    digest.update(np.ascontiguousarray(value).tobytes())
+    return digest.hexdigest()
+
+
+def to_json(value: Any) -> Any:
+    """A parameter as JSON; slices and dictionaries (of ``views=``) are tagged."""
+    if isinstance(value, slice):
+        return {"slice": [to_json(end) for end in (value.start, value.stop, value.step)]}
+    if isinstance(value, dict):
+        return {"dict": [[key, to_json(v)] for key, v in value.items()]}
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return [to_json(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, np.random.RandomState):
+        return None  # a fitted model draws nothing any more
+    raise TypeError(f"A parameter of type {type(value).__name__} cannot be saved.")
+
+
+def from_json(value: Any) -> Any:
+    """The parameter that `to_json` wrote."""
+    if isinstance(value, dict):
+        if "slice" in value:
+            return slice(*value["slice"])
+        return {key: from_json(v) for key, v in value["dict"]}
+    return [from_json(v) for v in value] if isinstance(value, list) else value
