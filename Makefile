@@ -5,9 +5,9 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # What is tested with the oldest versions that pyproject.toml allows: the core, files, and what reads them.
-CORE   := tests/test_moments.py tests/laws/test_merge.py tests/test_estimators.py tests/test_association.py \
-          tests/test_persist.py tests/test_model_files.py tests/test_corpus.py tests/test_imc.py tests/test_cli.py \
-          tests/explore/test_guard.py tests/explore/test_uploads.py tests/explore/test_pages.py
+CORE   := tests/moments tests/laws/test_merge.py tests/estimators/test_jdr.py tests/prediction/test_association.py \
+          tests/estimators/test_saving.py tests/runtime/test_model_files.py tests/test_corpus.py tests/prediction/test_imc.py \
+          tests/apps/test_cli.py tests/apps/explore/test_guard.py tests/apps/explore/test_uploads.py tests/apps/explore/test_pages.py
 
 .PHONY: demo test nightly test-minimal lint audit docs benchmarks clean
 

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from jointdr import JDR, AssociationModel, Dyads
-from jointdr.data.splits import splits
+from jointdr.evaluation import splits
 from jointdr.prediction.search.tuning import judged, tuned
 
 RNG = np.random.default_rng(0)

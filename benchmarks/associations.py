@@ -18,13 +18,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jointdr import JDR, PCA, PHD, AssociationModel, Dyads
-from jointdr.datasets import load_archive, load_hpo
-from jointdr.datasets.archives import stored_sparse
-from jointdr.estimators.sir import SOLS
-from jointdr.evaluation.evaluate import evaluate
-from jointdr.evaluation.methods import BANDWIDTHS, Method
-from jointdr.prediction.imc import IMC
+from jointdr import IMC, JDR, PCA, PHD, SOLS, AssociationModel, Dyads
+from jointdr.datasets import load_archive, load_hpo, stored_sparse
+from jointdr.evaluation import BANDWIDTHS, Method, evaluate
 
 
 def archive(name: str) -> Path:

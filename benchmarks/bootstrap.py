@@ -16,7 +16,7 @@ import numpy as np
 
 from jointdr import JDR
 from jointdr.datasets import SyntheticModel
-from jointdr.diagnostics.bootstrap import bootstrap
+from jointdr.diagnostics import bootstrap
 from jointdr.diagnostics.replicates import BlockMoments
 from jointdr.engines.rows import Rows
 from jointdr.metrics import subspace_error

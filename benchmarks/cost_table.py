@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tempfile import mkdtemp
 
-from jointdr.apps.reproduce import reproduce
+from jointdr.apps import reproduce
 
 
 def main() -> None:

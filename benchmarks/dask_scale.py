@@ -20,8 +20,7 @@ from distributed import Client, LocalCluster
 from scale_data import seconds, written
 
 from jointdr import JDR
-from jointdr.engines.dask import distributed
-from jointdr.io import scan_parquet
+from jointdr.io import distributed, scan_parquet
 
 N, R, RUNS = 100, 3, 5
 

@@ -12,8 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from jointdr import JDR, AssociationModel, Dyads
-from jointdr.datasets import load_hpo
-from jointdr.datasets.spectral import lsa_features
+from jointdr.datasets import load_hpo, lsa_features
 from jointdr.metrics import recall_at_k
 from jointdr.plot import recall_curves
 

@@ -12,8 +12,7 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 
-from jointdr import JDR, PCA, PHD, SIR
-from jointdr.data.response import HeavyTailWarning
+from jointdr import JDR, PCA, PHD, SIR, HeavyTailWarning
 from jointdr.datasets import make_bilinear, make_even, make_odd, make_rbf
 from jointdr.metrics import nsee
 

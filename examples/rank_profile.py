@@ -12,8 +12,7 @@ import numpy as np
 
 from jointdr import JDR
 from jointdr.datasets import make_bilinear
-from jointdr.diagnostics import diagnose
-from jointdr.directions.choices import rank_profile
+from jointdr.diagnostics import diagnose, rank_profile
 
 X, _, (U, V) = make_bilinear(20_000, n_features=(50, 40), n_components=4, random_state=0)
 strength = np.array([1.0, 0.8, 0.6, 0.18])

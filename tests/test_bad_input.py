@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from jointdr import JDR, Views
+from jointdr import JDR, NoSignalWarning, Views
 from jointdr.estimators import jdr as estimators
-from jointdr.estimators.jdr import NoSignalWarning
 
 
 @pytest.fixture

@@ -16,13 +16,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import jointdr
 from jointdr import JDR
 from jointdr.datasets import load_archive, read_pairs, read_table
 from jointdr.io import scan_npy
 from jointdr.runtime import archive
 from jointdr.runtime.modelfile import read_header
 
-SOURCE = Path(archive.__file__).parent
+SOURCE = Path(jointdr.__file__).parent
 MB = 1_000_000
 
 
@@ -176,9 +177,9 @@ def test_a_header_of_many_equal_columns_does_not_take_forever(tmp_path):
 # ---------------------------------------------------------------- the network
 
 MAY = {
-    "explore/server.py": {"socket"},  # listens on 127.0.0.1
+    "apps/explore/server.py": {"socket"},  # listens on 127.0.0.1
     "engines/dask.py": {"distributed"},  # the user's own cluster, here and in the next
-    "cli/files.py": {"distributed"},
+    "apps/cli/files.py": {"distributed"},
 }
 NETWORK = {"socket", "ssl", "http", "urllib.request", "urllib3", "requests", "httpx", "aiohttp", "ftplib", "smtplib"}
 NETWORK |= {"xmlrpc", "telnetlib", "asyncio", "socketserver", "webbrowser", "fsspec", "distributed", "boto3", "pooch"}

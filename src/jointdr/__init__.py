@@ -1,18 +1,12 @@
 """jointdr: linear embeddings for two kinds of things, learned jointly from the response that links them."""
 
-from jointdr._version import __version__
-from jointdr.data.dyads import Dyads
-from jointdr.data.views import Views
-from jointdr.estimators.family import OLS, PCA
-from jointdr.estimators.jdr import JDR
-from jointdr.estimators.phd import IHT, PHD
-from jointdr.estimators.sir import SAVE, SIR, SOLS
-from jointdr.moments.moments import Moments
-from jointdr.prediction.association import AssociationModel
-from jointdr.prediction.imc import IMC
-from jointdr.prediction.kernel_regression import KernelRegression
-from jointdr.prediction.regressor import JDRRegressor
-from jointdr.runtime.memory import config_context, get_config, set_config
+from jointdr._version import __version__ as __version__
+from jointdr.data import Dyads, HeavyTailWarning, UnmatchedWarning, Views, tail_check
+from jointdr.directions import ConstantFeatureWarning, RankError, RoundingWarning, SingularCovarianceWarning
+from jointdr.estimators import IHT, JDR, OLS, PCA, PHD, SAVE, SIR, SOLS, NoSignalWarning
+from jointdr.moments import Moments
+from jointdr.prediction import IMC, AssociationModel, JDRRegressor, KernelRegression, Popularity, TruncationWarning
+from jointdr.runtime import MemoryBudgetError, config_context, get_config, set_config
 
 __all__ = [
     "IHT",
@@ -25,13 +19,23 @@ __all__ = [
     "SIR",
     "SOLS",
     "AssociationModel",
+    "ConstantFeatureWarning",
     "Dyads",
+    "HeavyTailWarning",
     "JDRRegressor",
     "KernelRegression",
+    "MemoryBudgetError",
     "Moments",
+    "NoSignalWarning",
+    "Popularity",
+    "RankError",
+    "RoundingWarning",
+    "SingularCovarianceWarning",
+    "TruncationWarning",
+    "UnmatchedWarning",
     "Views",
-    "__version__",
     "config_context",
     "get_config",
     "set_config",
+    "tail_check",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.runtime import Array, is_sparse
 
 __all__ = [
     "average_precision",

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("starlette")
 uvicorn = pytest.importorskip("uvicorn")
 
-from tests.explore.conftest import NASTY, fitted  # noqa: E402
+from tests.apps.explore.conftest import NASTY, fitted  # noqa: E402
 
 NAMES = {"d/0": "First drug", "d/1": f"Second {NASTY}"}, {"t 3": "Third target"}
 TABLE = "id\tacid\tlong name\tsize\t=fat\np\t1\t2\t3\t4\nq\t4\t3\t2\t1\n"

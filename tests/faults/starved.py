@@ -18,15 +18,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from jointdr import JDR, Dyads
+from jointdr import JDR, AssociationModel, Dyads
+from jointdr.apps import write_report
 from jointdr.apps.cli.app import run
 from jointdr.apps.cli.output import write_table
-from jointdr.apps.report import write_report
 from jointdr.apps.reproduce.cache import Cache
 from jointdr.apps.reproduce.study import Study
 from jointdr.io import scan_npy, write_transformed
-from jointdr.plot.axes import save_figure
-from jointdr.prediction.association import AssociationModel
+from jointdr.plot import save_figure
 
 rng = np.random.default_rng(0)
 A, B = rng.standard_normal((500, 4)), rng.standard_normal((500, 3))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jointdr import JDR
-from jointdr.datasets import lines
+from jointdr.runtime import read_lines
 from tests.faults.conftest import assert_same, finished, started
 
 
@@ -141,7 +141,7 @@ def test_a_table_that_changes_while_its_lines_are_read(change, compressed, tmp_p
     path = tmp_path / ("table.csv.gz" if compressed else "table.csv")
     path.write_bytes(gzip.compress(text.encode(), compresslevel=0) if compressed else text.encode())
     os.utime(path, (1e9, 1e9))
-    read = lines.lines(path, ",", quoted=True)
+    read = read_lines(path, ",", quoted=True)
     next(read)
     if change == "shorter":
         os.truncate(path, path.read_bytes().index(b"\n", 200_000) + 1)

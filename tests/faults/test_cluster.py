@@ -20,7 +20,7 @@ import sys, time
 from pathlib import Path
 from distributed import Client
 from jointdr import JDR
-from jointdr.engines.dask import distributed
+from jointdr.io import distributed
 from jointdr.io import scan_npy
 
 folder, scheduler, marks, held = map(Path, sys.argv[1:])
@@ -57,7 +57,7 @@ def test_a_killed_scheduler(rows, fitted, tmp_path, small_leaves):
         until(lambda: held.exists() and Path(held).stat().st_size > 0)
         scheduler.kill()
         _, said, err = finished(child)
-        assert "The dask cluster was lost while it folded" in said, err
+        assert "The dask cluster was lost while it reduced" in said, err
         assert "with a checkpoint the fit goes on from there" in said
     finally:
         for process in (scheduler, worker):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from jointdr import JDR
-from jointdr.apps.reproduce import FIGURES, reproduce
+from jointdr.apps import reproduce
+from jointdr.apps.reproduce import FIGURES
 from jointdr.apps.reproduce.cache import Cache
 from jointdr.apps.reproduce.paper_values import Plotted
 from jointdr.apps.reproduce.study import Figure, Line, Panel, Study
@@ -120,7 +121,8 @@ def figure(measured):
 REPRODUCE = (
     DIE
     + """
-from jointdr.apps.reproduce import FIGURES, reproduce
+from jointdr.apps.reproduce import FIGURES
+from jointdr.apps import reproduce
 from tests.faults.test_killed import figure, measure
 
 calls = []

@@ -10,7 +10,7 @@ from jointdr import JDR, Moments
 from jointdr.datasets import make_bilinear, make_rbf
 from jointdr.engines import rows as local
 from jointdr.metrics import nsee, subspace_error
-from tests.conftest import NORMALIZE_AND_SOLVER, random_sparse
+from tests.support.reference import NORMALIZE_AND_SOLVER, random_sparse
 
 
 def distance(one, two):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from jointdr import Moments
-from tests.conftest import brute_force, largest_difference, summary
+from tests.support.reference import brute_force, largest_difference, summary
 
 EVERYTHING = {"blocks": ("cross", "within"), "covariance": "full", "cross_covariance": True}
 N1, N2 = 3, 2

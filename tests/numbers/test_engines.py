@@ -178,7 +178,7 @@ def on_torch(data, names):
 
 def on_workers(data, names):
     pytest.importorskip("dask", reason="dask is not installed")
-    from jointdr.engines.dask import distributed
+    from jointdr.io import distributed
 
     return distributed(of_parquet(data, names))
 

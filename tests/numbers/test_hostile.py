@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from jointdr import IHT, JDR, OLS, PHD, SAVE, SIR, Moments
-from jointdr.directions.normalize import LOST_DIGITS, ConstantFeatureWarning, RankError, RoundingWarning
+from jointdr import IHT, JDR, OLS, PHD, SAVE, SIR, ConstantFeatureWarning, Moments, RankError, RoundingWarning
+from jointdr.directions.normalize import LOST_DIGITS
 from tests.numbers import exact
 from tests.numbers.exact import EPS, difference, direction_difference
 

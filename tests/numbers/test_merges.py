@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jointdr import JDR, Moments
-from tests.conftest import brute_force, largest_difference, summary
+from tests.support.reference import brute_force, largest_difference, summary
 
 ROWS = 1000
 KEEP = {"blocks": ("cross", "within"), "covariance": "full", "cross_covariance": True}

@@ -10,7 +10,7 @@ import pytest
 
 from jointdr.apps.reproduce import FIGURES
 from jointdr.apps.reproduce.summary import verdict
-from jointdr.plot.repetitions import Curve
+from jointdr.plot import Curve
 
 REPETITIONS = 40
 PANELS = dict(zip(("odd", "even"), FIGURES["phd"](None).panels, strict=True))

@@ -7,7 +7,7 @@ import pytest
 
 from jointdr.apps.reproduce import FIGURES
 from jointdr.apps.reproduce.summary import verdict
-from jointdr.plot.repetitions import Curve
+from jointdr.plot import Curve
 
 REPETITIONS = 20
 PANELS = FIGURES["figure1"](None).panels

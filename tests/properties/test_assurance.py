@@ -5,11 +5,18 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from jointdr import JDR, Dyads
-from jointdr.data.response import tail_check
-from jointdr.diagnostics import bilinear_bound, correlation_edge, diagnose, noise_edge, suggested_samples
-from jointdr.diagnostics.bootstrap import bootstrap
-from jointdr.directions.choices import null_rank, rank_profile, threshold_rank
+from jointdr import JDR, Dyads, tail_check
+from jointdr.diagnostics import (
+    bilinear_bound,
+    bootstrap,
+    correlation_edge,
+    diagnose,
+    noise_edge,
+    null_rank,
+    rank_profile,
+    suggested_samples,
+    threshold_rank,
+)
 from tests.properties.strategies import ANY_RESPONSES, data, grids, vector
 from tests.properties.verdict import given, judged
 

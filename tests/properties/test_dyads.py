@@ -7,7 +7,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from jointdr import Dyads
-from jointdr.data.splits import splits
+from jointdr.evaluation import splits
 from tests.properties.strategies import FORMS, IDS, data, grids
 from tests.properties.verdict import given, judged
 

@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jointdr import IMC, JDR, SAVE, AssociationModel, Dyads, KernelRegression, Views
-from jointdr.data.splits import splits
-from jointdr.datasets.spectral import spectral_features
+from jointdr import IMC, JDR, SAVE, AssociationModel, ConstantFeatureWarning, Dyads, KernelRegression, Views
+from jointdr.datasets import spectral_features
 from jointdr.diagnostics import diagnose, noise_edge, suggested_samples
-from jointdr.directions.normalize import ConstantFeatureWarning
+from jointdr.evaluation import splits
 from jointdr.io import scan_blocks
 from jointdr.metrics import rmse, subspace_error
 from tests.properties.strategies import Data

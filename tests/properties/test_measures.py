@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from jointdr.datasets.similarity import kernel_features
-from jointdr.datasets.spectral import lsa_features, spectral_features
+from jointdr.datasets import kernel_features, lsa_features, spectral_features
 from jointdr.metrics import (
     average_precision,
     concordance_index,

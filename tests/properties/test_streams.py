@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from jointdr import IHT, JDR, OLS, PCA, PHD, SAVE, SIR, SOLS, Moments
 from jointdr.io import scan_arrays, scan_blocks
-from tests.conftest import largest_difference, summary
 from tests.properties.strategies import EXTREME, PLAIN, SINGULAR, data
 from tests.properties.verdict import given, judged
+from tests.support.reference import largest_difference, summary
 
 EDGES = [-0.7, 0.0, 0.7]
 STREAMED = {

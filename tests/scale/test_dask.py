@@ -16,8 +16,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from jointdr import JDR, OLS, PCA, SIR, Dyads
-from jointdr.engines.dask import Cluster, distributed
-from jointdr.io import reduce_dyads, scan_partitions
+from jointdr.engines.dask import Cluster
+from jointdr.io import distributed, reduce_dyads, scan_partitions
 from tests.scale.conftest import METHODS, assert_same
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed, which reads Parquet")

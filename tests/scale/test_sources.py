@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from jointdr import JDR, OLS, PCA, PHD, SIR, SOLS
-from jointdr.directions.choices import rank_profile
+from jointdr.diagnostics import rank_profile
 from jointdr.engines import passes as looks
 from jointdr.engines import stream
 from jointdr.io import Source, scan_blocks, scan_npy, scan_parquet, write_transformed

@@ -1,0 +1,62 @@
+"""Input, checked once: views, responses, dyads with their ids and scores, splits."""
+
+from jointdr.data.dyads import Dyads, UnmatchedWarning, refuse_dyads
+from jointdr.data.ids import Entities, Unmatched, as_ids, entities
+from jointdr.data.response import (
+    HeavyTailWarning,
+    Tail,
+    Transform,
+    checked,
+    checked_numbers,
+    classes,
+    fit_transform_of,
+    indicators,
+    tail_check,
+    warn_if_heavy,
+)
+from jointdr.data.scores import Duplicates, gathered, is_implicit, values_at
+from jointdr.data.splits import BY, By, Split, splits
+from jointdr.data.views import (
+    Views,
+    as_views,
+    checked_weight,
+    column_positions,
+    default_name,
+    raise_if_not_finite,
+    split_columns,
+)
+
+__all__ = [
+    "BY",
+    "By",
+    "Duplicates",
+    "Dyads",
+    "Entities",
+    "HeavyTailWarning",
+    "Split",
+    "Tail",
+    "Transform",
+    "Unmatched",
+    "UnmatchedWarning",
+    "Views",
+    "as_ids",
+    "as_views",
+    "checked",
+    "checked_numbers",
+    "checked_weight",
+    "classes",
+    "column_positions",
+    "default_name",
+    "entities",
+    "fit_transform_of",
+    "gathered",
+    "indicators",
+    "is_implicit",
+    "raise_if_not_finite",
+    "refuse_dyads",
+    "split_columns",
+    "splits",
+    "tail_check",
+    "values_at",
+    "warn_if_heavy",
+]

@@ -21,9 +21,9 @@ from jointdr.data.scores import (
     values_at,
 )
 from jointdr.data.views import Views, as_views, default_name
-from jointdr.engines.grid import Grid, Means
-from jointdr.moments.moments import Moments
-from jointdr.runtime.arrays import Array, is_sparse, take_rows, to_numpy
+from jointdr.engines import Grid, Means
+from jointdr.moments import Moments
+from jointdr.runtime import Array, is_sparse, take_rows, to_numpy
 
 
 class UnmatchedWarning(UserWarning):

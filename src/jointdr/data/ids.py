@@ -11,7 +11,7 @@ import numpy as np
 
 from jointdr.data.scores import Duplicates, gathered
 from jointdr.data.views import Views, raise_if_not_finite
-from jointdr.runtime.arrays import Array, to_numpy
+from jointdr.runtime import Array, to_numpy
 
 
 @dataclass(frozen=True)

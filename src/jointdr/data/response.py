@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from sklearn.utils.validation import column_or_1d
 
 from jointdr.data.views import SPLIT_HINT, require_same_order
-from jointdr.runtime.arrays import Array, is_foreign, to_numpy
+from jointdr.runtime import Array, is_foreign, to_numpy
 
 RESPONSES = ("auto", "identity", "rank", "clip", "slices", "class")
 
@@ -321,7 +321,7 @@ def tail_check(y: Any, share: float = 0.01) -> Tail:
     Examples
     --------
     >>> import numpy as np
-    >>> from jointdr.data.response import tail_check
+    >>> from jointdr import tail_check
     >>> rng = np.random.default_rng(0)
     >>> tail_check(rng.standard_normal(10_000)).is_heavy
     False

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from jointdr.runtime.arrays import Array, as_float, float_dtype, is_sparse, require_squares, to_numpy
+from jointdr.runtime import Array, as_float, float_dtype, is_sparse, require_squares, to_numpy
 
 Duplicates = Literal["error", "mean", "sum", "max", "last"]
 DUPLICATES = ("error", "mean", "sum", "max", "last")

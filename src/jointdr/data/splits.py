@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from jointdr.data.dyads import Dyads
-from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.runtime import Array, is_sparse
 
 By = Literal["rows", "columns", "both", "pairs"]
 BY = ("rows", "columns", "both", "pairs")
@@ -75,7 +75,7 @@ def splits(
     --------
     >>> import numpy as np
     >>> from jointdr import Dyads
-    >>> from jointdr.data.splits import splits
+    >>> from jointdr.evaluation import splits
     >>> dyads = Dyads(np.ones((20, 10)), np.ones((20, 2)), np.ones((10, 3)))
     >>> for split in splits(dyads, "both", random_state=0):
     ...     print(split.train.shape, split.test.shape)

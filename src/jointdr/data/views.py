@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from jointdr.runtime.arrays import Array, is_foreign, is_sparse, namespace, take_rows, to_numpy
+from jointdr.runtime import Array, is_foreign, is_sparse, namespace, take_rows, to_numpy
 
 ColumnGroups = Sequence[Any] | Mapping[str, Any]
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from jointdr.datasets.lines import Path, id_of, lines, same_length
 from jointdr.datasets.readers import id_frame
+from jointdr.runtime import AnyPath, parse_id, read_lines, require_length
 
 
-def read_hpoa(path: Path, *, aspect: str | None = "P") -> Any:
+def read_hpoa(path: AnyPath, *, aspect: str | None = "P") -> Any:
     """Phenotypes of diseases of the Human Phenotype Ontology, ``phenotype.hpoa``.
 
     Parameters
@@ -32,12 +32,12 @@ def read_hpoa(path: Path, *, aspect: str | None = "P") -> Any:
     found: dict[tuple[str, str], str] = {}
     for number, (disease, name, qualifier, term, kind) in _columns(path, wanted):
         if qualifier.strip().upper() != "NOT" and aspect in (None, kind):
-            key = (id_of(path, number, disease, "database_id"), id_of(path, number, term, "hpo_id"))
+            key = (parse_id(path, number, disease, "database_id"), parse_id(path, number, term, "hpo_id"))
             found.setdefault(key, name)
     return _frame(path, ("disease", "term", "disease_name"), ((*key, name) for key, name in found.items()))
 
 
-def read_genes_to_phenotype(path: Path) -> Any:
+def read_genes_to_phenotype(path: AnyPath) -> Any:
     """Genes and diseases of ``genes_to_phenotype.txt`` of the Human Phenotype Ontology, for `Dyads.from_tables`.
 
     Parameters
@@ -59,13 +59,13 @@ def read_genes_to_phenotype(path: Path) -> Any:
     wanted = (("ncbigeneid", "entrezgeneid"), ("genesymbol", "entrezgenesymbol"), ("diseaseid", "diseaseidforlink"))
     found: dict[tuple[str, str], str] = {}
     for number, (gene, symbol, disease) in _columns(path, wanted):
-        key = (id_of(path, number, disease, "disease_id"), id_of(path, number, gene, "ncbi_gene_id"))
+        key = (parse_id(path, number, disease, "disease_id"), parse_id(path, number, gene, "ncbi_gene_id"))
         found.setdefault(key, symbol)
     rows = ((*key, 1.0, symbol) for key, symbol in found.items())
     return _frame(path, ("disease", "gene", "score", "gene_symbol"), rows)
 
 
-def read_gaf(path: Path) -> Any:
+def read_gaf(path: AnyPath) -> Any:
     """Gene Ontology annotations in the GAF format, versions 1 and 2.
 
     Parameters
@@ -80,12 +80,12 @@ def read_gaf(path: Path) -> Any:
         Columns ``gene`` (its symbol), ``term``, and ``synonyms`` (other symbols, separated by ``|``), each pair once.
         What a gene does *not* do or have, and lines that only say that nothing is known (evidence ND), are left out.
     """
-    rows = lines(path, "\t", comment="!")
+    rows = read_lines(path, "\t", comment="!")
     first = next(rows, None)
     if first is None or len(first[1]) not in (15, 17):
         raise ValueError(f"{path} is not in the GAF format: its lines must have 15 or 17 fields separated by tabs.")
     found: dict[tuple[str, str], str] = {(first[1][2], first[1][4]): first[1][10]} if _counts(first[1]) else {}
-    for _, fields in same_length(path, rows, len(first[1]), f"line {first[0]}"):
+    for _, fields in require_length(path, rows, len(first[1]), f"line {first[0]}"):
         if _counts(fields):
             found.setdefault((fields[2], fields[4]), fields[10])
     return _frame(path, ("gene", "term", "synonyms"), ((*key, synonyms) for key, synonyms in found.items()))
@@ -94,9 +94,9 @@ def read_gaf(path: Path) -> Any:
 # ---------------------------------------------------------------- inner workings
 
 
-def _columns(path: Path, wanted: Sequence[str | tuple[str, ...]]) -> Iterator[tuple[int, list[str]]]:
+def _columns(path: AnyPath, wanted: Sequence[str | tuple[str, ...]]) -> Iterator[tuple[int, list[str]]]:
     """Columns of a file whose header is the last line of comments, or the first line after them."""
-    rows = lines(path, "\t")
+    rows = read_lines(path, "\t")
     number, fields = next(rows, (0, []))
     while number and (at := _places(fields, wanted)) is None and fields[0].startswith("#"):
         number, fields = next(rows, (0, []))
@@ -105,7 +105,7 @@ def _columns(path: Path, wanted: Sequence[str | tuple[str, ...]]) -> Iterator[tu
             f"{path} has no header with the columns {[w if isinstance(w, str) else w[0] for w in wanted]}."
         )
     count = len(_header(fields))
-    for number, fields in same_length(path, rows, count, "the header"):
+    for number, fields in require_length(path, rows, count, "the header"):
         yield number, [fields[i] for i in at]
 
 
@@ -125,7 +125,7 @@ def _counts(fields: list[str]) -> bool:
     return "NOT" not in fields[3].split("|") and fields[6] != "ND"
 
 
-def _frame(path: Path, names: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> Any:
+def _frame(path: AnyPath, names: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> Any:
     columns = list(zip(*rows, strict=True))
     if not columns:
         raise ValueError(f"{path} has no annotations that count.")

@@ -8,13 +8,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy import sparse
 
-from jointdr.data.dyads import Dyads
-from jointdr.data.scores import gathered
-from jointdr.datasets.lines import Path
+from jointdr.data import Dyads, gathered
 from jointdr.datasets.similarity import kernel_features
 from jointdr.datasets.spectral import spectral_features
-from jointdr.runtime.archive import Archive, checked_csr
-from jointdr.runtime.arrays import Array
+from jointdr.runtime import AnyPath, Archive, Array, checked_csr
 
 Reader = Callable[[Archive, str | None], Dyads]
 
@@ -26,7 +23,7 @@ SIMILARITIES = ("Y", "S_disease_mimminer", "S_drug_chem", "disease_omim", "drug_
 FEATURES = ("y", "drug_idx", "target_idx", "X_drug_ecfp4", "X_target_dipep", "drug_id", "target_id")
 
 
-def load_archive(path: Path, response: str | None = None) -> Dyads:
+def load_archive(path: AnyPath, response: str | None = None) -> Dyads:
     """Dyads from an .npz archive in one of three layouts, which is recognized by the names of its arrays.
 
     Parameters
@@ -84,7 +81,7 @@ def stored_sparse(data: Archive, name: str) -> sparse.csr_array:
 # ---------------------------------------------------------------- inner workings
 
 
-def _fitting(path: Path, reader: Reader, data: Archive, response: str | None) -> Dyads:
+def _fitting(path: AnyPath, reader: Reader, data: Archive, response: str | None) -> Dyads:
     """The dyads of an archive; arrays that do not fit together are a ValueError that names it."""
     try:
         return reader(data, response)

@@ -9,11 +9,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from jointdr.data.dyads import Dyads
-from jointdr.data.ids import Unmatched
+from jointdr.data import Dyads, Unmatched
 from jointdr.datasets.annotations import read_gaf, read_genes_to_phenotype, read_hpoa
 from jointdr.datasets.ontology import Annotations, Ontology, propagated, read_obo, tfidf
-from jointdr.runtime.arrays import Array
+from jointdr.runtime import Array
 
 Weighting = Literal["tfidf", "binary"]
 

@@ -11,22 +11,20 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jointdr.data.ids import as_ids
-from jointdr.data.scores import Duplicates, gathered
-from jointdr.datasets.lines import (
+from jointdr.data import Duplicates, as_ids, gathered
+from jointdr.datasets.spectral import Symmetrize, checked_affinity, connected_components, spectral_features
+from jointdr.runtime import (
+    AnyPath,
+    Array,
     Line,
-    Path,
-    id_of,
-    lines,
-    number_of,
-    numbers,
-    pandas,
+    parse_id,
+    parse_number,
+    parse_numbers,
+    read_lines,
+    require_length,
     require_new,
-    same_length,
     separator_of,
 )
-from jointdr.datasets.spectral import Symmetrize, checked_affinity, connected_components, spectral_features
-from jointdr.runtime.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -46,8 +44,10 @@ class Network:
     def features(self, k: int, **options: Any) -> Any:
         """`spectral_features` of the nodes as a DataFrame indexed by id, for `Dyads.from_tables`."""
         names = [f"spectral_{i}" for i in range(int(k))]
-        index = pandas().Index(self.ids.tolist(), name="id", dtype=object)
-        return pandas().DataFrame(spectral_features(self.W, k, **options), index=index, columns=names)
+        import pandas as pd
+
+        index = pd.Index(self.ids.tolist(), name="id", dtype=object)
+        return pd.DataFrame(spectral_features(self.W, k, **options), index=index, columns=names)
 
     def giant(self) -> Network:
         """The largest connected component."""
@@ -64,7 +64,7 @@ class Network:
         return f"Network({len(self.ids)} nodes, {links} links)"
 
 
-def read_similarity(path: Path, *, separator: str | None = None, symmetrize: Symmetrize | None = None) -> Network:
+def read_similarity(path: AnyPath, *, separator: str | None = None, symmetrize: Symmetrize | None = None) -> Network:
     """A matrix of similarities with ids on the first line and in the first column.
 
     Parameters
@@ -77,7 +77,7 @@ def read_similarity(path: Path, *, separator: str | None = None, symmetrize: Sym
     symmetrize : {"mean", "max", "min"}, optional
         What is done if the matrix is not symmetric, which is an error by default.
     """
-    rows = lines(path, separator or separator_of(path), quoted=True)
+    rows = read_lines(path, separator or separator_of(path), quoted=True)
     first, header = next(rows, (0, []))
     ids, W = _matrix(path, rows)
     columns = [field.strip() for field in (header[1:] if len(header) == len(ids) + 1 else header)]
@@ -90,24 +90,24 @@ def read_similarity(path: Path, *, separator: str | None = None, symmetrize: Sym
     return Network(checked_affinity(W, symmetrize, str(path)), as_ids(ids, str(path)))
 
 
-def read_mimminer(path: Path, *, symmetrize: Symmetrize | None = None) -> Network:
+def read_mimminer(path: AnyPath, *, symmetrize: Symmetrize | None = None) -> Network:
     """The disease similarities of MimMiner.
 
     Parameters
     ----------
     path : path
         ``MimMiner_Exp_AC_T_TXCS_basedonACMESH_filt_RW.mat``, which is text: on each line an OMIM id and the
-        similarities to all diseases in the order of the lines, separated by tabs; no header (van Driel et al., European
+        similarities to all diseases in the order of the read_lines, separated by tabs; no header (van Driel et al., European
         Journal of Human Genetics 2006). Compressed or not.
     symmetrize : {"mean", "max", "min"}, optional
         What is done if the matrix is not symmetric, which is an error by default.
     """
-    ids, W = _matrix(path, lines(path, "\t"))
+    ids, W = _matrix(path, read_lines(path, "\t"))
     return Network(checked_affinity(W, symmetrize, str(path)), as_ids(ids, str(path)))
 
 
 def read_edges(
-    path: Path,
+    path: AnyPath,
     *,
     separator: str | None = None,
     header: bool = False,
@@ -140,14 +140,14 @@ def read_edges(
     weights: list[float] = []
     at: list[int] = []
     hint = "" if header else " (if this line has names of columns, give header=True)"
-    for number, fields in same_length(path, chain([first], rows), len(first[1]), f"line {first[0]}"):
-        ends.append((id_of(path, number, fields[0], "first id"), id_of(path, number, fields[1], "second id")))
-        weights += [number_of(path, number, field, f"weight{hint}") for field in fields[2:]] or [1.0]
+    for number, fields in require_length(path, chain([first], rows), len(first[1]), f"line {first[0]}"):
+        ends.append((parse_id(path, number, fields[0], "first id"), parse_id(path, number, fields[1], "second id")))
+        weights += [parse_number(path, number, field, f"weight{hint}") for field in fields[2:]] or [1.0]
         at.append(number)
     return _network(path, ends, np.array(weights), at, duplicates)
 
 
-def read_humannet(path: Path, *, top: float | None = None, giant: bool = False) -> Network:
+def read_humannet(path: AnyPath, *, top: float | None = None, giant: bool = False) -> Network:
     """The gene network HumanNet.
 
     Parameters
@@ -167,13 +167,13 @@ def read_humannet(path: Path, *, top: float | None = None, giant: bool = False) 
     ends: list[tuple[str, str]] = []
     weights: list[float] = []
     at: list[int] = []
-    rows = lines(path, "\t", comment="#")
+    rows = read_lines(path, "\t", comment="#")
     first = next(rows, None)
     if first is None or len(first[1]) < 3:
         raise ValueError(f"{path} is not a list of links with two ids and scores, separated by tabs.")
-    for number, fields in same_length(path, chain([first], rows), len(first[1]), f"line {first[0]}"):
-        ends.append((id_of(path, number, fields[0], "first id"), id_of(path, number, fields[1], "second id")))
-        weights.append(number_of(path, number, fields[-1], "last column"))
+    for number, fields in require_length(path, chain([first], rows), len(first[1]), f"line {first[0]}"):
+        ends.append((parse_id(path, number, fields[0], "first id"), parse_id(path, number, fields[1], "second id")))
+        weights.append(parse_number(path, number, fields[-1], "last column"))
         at.append(number)
     kept = np.argsort(-np.array(weights), kind="stable")[: max(1, round((top or 1.0) * len(weights)))]
     kept.sort()
@@ -185,13 +185,13 @@ def read_humannet(path: Path, *, top: float | None = None, giant: bool = False) 
 # ---------------------------------------------------------------- inner workings
 
 
-def _matrix(path: Path, rows: Iterator[Line]) -> tuple[list[str], Array]:
+def _matrix(path: AnyPath, rows: Iterator[Line]) -> tuple[list[str], Array]:
     """Lines of an id and numbers as ids and a square matrix."""
     seen: dict[str, int] = {}
     values: list[Array] = []
     for number, fields in rows:
-        require_new(path, number, id_of(path, number, fields[0], "id"), seen)
-        values.append(numbers(path, number, fields[1:], lambda i: f"field {i + 2}"))
+        require_new(path, number, parse_id(path, number, fields[0], "id"), seen)
+        values.append(parse_numbers(path, number, fields[1:], lambda i: f"field {i + 2}"))
     if not values:
         raise ValueError(f"{path} has no lines with similarities.")
     for found, number in zip(values, seen.values(), strict=True):
@@ -202,18 +202,20 @@ def _matrix(path: Path, rows: Iterator[Line]) -> tuple[list[str], Array]:
     return list(seen), np.array(values)
 
 
-def _edge_lines(path: Path, separator: str | None, header: bool) -> Iterator[Line]:
+def _edge_lines(path: AnyPath, separator: str | None, header: bool) -> Iterator[Line]:
     if separator is None:
         is_csv = os.fspath(path).lower().removesuffix(".gz").endswith(".csv")
-        _, fields = next(lines(path, "\t", comment="#"), (0, []))
+        _, fields = next(read_lines(path, "\t", comment="#"), (0, []))
         separator = "," if is_csv else "\t" if len(fields) > 1 else None
-    rows = lines(path, separator, quoted=True, comment="#")
+    rows = read_lines(path, separator, quoted=True, comment="#")
     if header:
         next(rows, None)
     return rows
 
 
-def _network(path: Path, ends: list[tuple[str, str]], weights: Array, at: list[int], duplicates: Duplicates) -> Network:
+def _network(
+    path: AnyPath, ends: list[tuple[str, str]], weights: Array, at: list[int], duplicates: Duplicates
+) -> Network:
     """Links as a symmetric CSR array over the ids in sorted order, O(links log links)."""
     ids, places = np.unique(np.array(ends), return_inverse=True)
     low, high = np.sort(places.reshape(-1, 2), axis=1).T
@@ -226,7 +228,7 @@ def _network(path: Path, ends: list[tuple[str, str]], weights: Array, at: list[i
     return Network(W, ids)
 
 
-def _once(path: Path, codes: Array, weights: Array, at: list[int], ends: list[tuple[str, str]]) -> Array:
+def _once(path: AnyPath, codes: Array, weights: Array, at: list[int], ends: list[tuple[str, str]]) -> Array:
     """The first of each set of equal links; an error if their weights differ."""
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     other = np.flatnonzero(weights != weights[first][inverse])

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from jointdr.datasets.lines import Path, lines
-from jointdr.runtime.arrays import Array, scale_rows
+from jointdr.runtime import AnyPath, Array, read_lines, scale_rows
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class Annotations:
     lost: Array
 
 
-def read_obo(path: Path, *, relations: Sequence[str] = ("is_a",)) -> Ontology:
+def read_obo(path: AnyPath, *, relations: Sequence[str] = ("is_a",)) -> Ontology:
     """An ontology in the OBO format, such as ``hp.obo`` and ``go.obo``.
 
     Parameters
@@ -171,11 +170,11 @@ def tfidf(X: Array) -> Array:
 # ---------------------------------------------------------------- inner workings
 
 
-def _stanzas(path: Path) -> Iterator[tuple[int, dict[str, list[str]]]]:
+def _stanzas(path: AnyPath) -> Iterator[tuple[int, dict[str, list[str]]]]:
     """The line on which each [Term] starts, and the values of its tags; relationships stand under their own names."""
     tags: dict[str, list[str]] | None = None
     start = 0
-    for number, (text,) in lines(path, "\n"):
+    for number, (text,) in read_lines(path, "\n"):
         if text.startswith("["):
             if tags is not None:
                 yield start, tags

@@ -7,25 +7,25 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.data.ids import as_ids
-from jointdr.datasets.lines import (
-    Path,
+from jointdr.data import as_ids
+from jointdr.runtime import (
+    EXPANSION,
+    AnyPath,
+    Array,
+    MemoryBudgetError,
     after_header,
-    id_of,
-    lines,
-    number_of,
-    numbers,
-    pandas,
-    place,
+    column_index,
+    most_bytes,
+    parse_id,
+    parse_number,
+    parse_numbers,
+    read_lines,
     require_new,
     separator_of,
 )
-from jointdr.runtime.archive import EXPANSION, most_bytes
-from jointdr.runtime.arrays import Array
-from jointdr.runtime.memory import MemoryBudgetError
 
 
-def read_table(path: Path, *, id: str | None = None, separator: str | None = None) -> Any:
+def read_table(path: AnyPath, *, id: str | None = None, separator: str | None = None) -> Any:
     """A table of entities and their features, for `Dyads` and `Dyads.from_tables`.
 
     Parameters
@@ -46,27 +46,29 @@ def read_table(path: Path, *, id: str | None = None, separator: str | None = Non
     Raises
     ------
     ValueError
-        With file, line and column, for fields that are not finite numbers, lines that are too short or too long, and
+        With file, line and column, for fields that are not finite parse_numbers, lines that are too short or too long, and
         ids that are missing or occur twice.
     """
     if os.fspath(path).lower().endswith((".parquet", ".pq")):
         return _parquet_table(path, id)
-    header, rows = after_header(path, lines(path, separator or separator_of(path), quoted=True))
+    header, rows = after_header(path, read_lines(path, separator or separator_of(path), quoted=True))
     _require_columns(path, header, 2)
-    at = 0 if id is None else place(path, header, id)
+    at = 0 if id is None else column_index(path, header, id)
     names = header[:at] + header[at + 1 :]
     seen: dict[str, int] = {}
     values: list[Array] = []
     for number, fields in rows:
-        require_new(path, number, id_of(path, number, fields.pop(at), f"id in column {header[at]!r}"), seen)
-        values.append(numbers(path, number, fields, lambda i: f"column {names[i]!r}"))
+        require_new(path, number, parse_id(path, number, fields.pop(at), f"id in column {header[at]!r}"), seen)
+        values.append(parse_numbers(path, number, fields, lambda i: f"column {names[i]!r}"))
     _require_lines(path, seen)
-    index = pandas().Index(list(seen), name=header[at], dtype=object)
-    return pandas().DataFrame(np.array(values), index=index, columns=names)
+    import pandas as pd
+
+    index = pd.Index(list(seen), name=header[at], dtype=object)
+    return pd.DataFrame(np.array(values), index=index, columns=names)
 
 
 def read_pairs(
-    path: Path,
+    path: AnyPath,
     *,
     row: str | None = None,
     column: str | None = None,
@@ -98,18 +100,18 @@ def read_pairs(
     """
     if os.fspath(path).lower().endswith((".parquet", ".pq")):
         return _parquet_pairs(path, row, column, score)
-    header, rows = after_header(path, lines(path, separator or separator_of(path), quoted=True))
+    header, rows = after_header(path, read_lines(path, separator or separator_of(path), quoted=True))
     chosen = _chosen(path, header, row, column, score)
-    at = [place(path, header, name) for name in chosen]
+    at = [column_index(path, header, name) for name in chosen]
     found: list[tuple[Any, ...]] = []
     for number, fields in rows:
-        ids = tuple(id_of(path, number, fields[i], f"id in column {header[i]!r}") for i in at[:2])
-        found.append((*ids, *(number_of(path, number, fields[i], f"column {header[i]!r}") for i in at[2:])))
+        ids = tuple(parse_id(path, number, fields[i], f"id in column {header[i]!r}") for i in at[:2])
+        found.append((*ids, *(parse_number(path, number, fields[i], f"column {header[i]!r}") for i in at[2:])))
     _require_lines(path, found)
     return id_frame(dict(zip(chosen, zip(*found, strict=True), strict=True)))
 
 
-def read_disgenet(path: Path) -> Any:
+def read_disgenet(path: AnyPath) -> Any:
     """Gene-disease associations of DisGeNET, releases 3 to 7, for `Dyads.from_tables`.
 
     Parameters
@@ -134,14 +136,14 @@ def read_disgenet(path: Path) -> Any:
     Acids Research 2017 and 2020). A pair that is listed again with the same score, because it has several sources,
     counts once.
     """
-    header, rows = after_header(path, lines(path, "\t", comment="#"))
-    at = [place(path, header, name) for name in ("diseaseId", "geneId", "score")]
+    header, rows = after_header(path, read_lines(path, "\t", comment="#"))
+    at = [column_index(path, header, name) for name in ("diseaseId", "geneId", "score")]
     extra = [(new, header.index(old)) for new, old in _DISGENET_NAMES.items() if old in header]
     found: dict[tuple[str, str, float], list[str]] = {}
     for number, fields in rows:
-        disease = id_of(path, number, fields[at[0]].removeprefix("umls:"), "diseaseId")
-        gene = id_of(path, number, fields[at[1]], "geneId")
-        score = number_of(path, number, fields[at[2]], "column 'score'")
+        disease = parse_id(path, number, fields[at[0]].removeprefix("umls:"), "diseaseId")
+        gene = parse_id(path, number, fields[at[1]], "geneId")
+        score = parse_number(path, number, fields[at[2]], "column 'score'")
         found.setdefault((disease, gene, score), [fields[i] for _, i in extra])
     _require_lines(path, found)
     names = ["disease", "gene", "score", *(name for name, _ in extra)]
@@ -154,7 +156,8 @@ _DISGENET_NAMES = {"disease_name": "diseaseName", "gene_symbol": "geneSymbol"}
 
 def id_frame(columns: dict[str, Any]) -> Any:
     """A DataFrame with strings as Python objects, which all versions of pandas take alike, and floats."""
-    pd = pandas()
+    import pandas as pd
+
     return pd.DataFrame(
         {
             name: pd.Series(list(values), dtype=object if isinstance(values[0], str) else float)
@@ -167,7 +170,7 @@ def id_frame(columns: dict[str, Any]) -> Any:
 
 
 def _chosen(
-    path: Path, header: list[str], row: str | None, column: str | None, score: str | Literal[False] | None
+    path: AnyPath, header: list[str], row: str | None, column: str | None, score: str | Literal[False] | None
 ) -> list[str]:
     _require_columns(path, header, 2)
     names = [header[0] if row is None else row, header[1] if column is None else column]
@@ -179,7 +182,7 @@ def _chosen(
     return names
 
 
-def _require_columns(path: Path, header: list[str], count: int) -> None:
+def _require_columns(path: AnyPath, header: list[str], count: int) -> None:
     if not header:
         raise ValueError(f"{path} is empty.")
     if len(header) < count:
@@ -189,14 +192,13 @@ def _require_columns(path: Path, header: list[str], count: int) -> None:
         )
 
 
-def _require_lines(path: Path, found: Any) -> None:
+def _require_lines(path: AnyPath, found: Any) -> None:
     if not found:
         raise ValueError(f"{path} has no lines after the header.")
 
 
-def parquet_frame(path: Path) -> Any:
+def parquet_frame(path: AnyPath) -> Any:
     """A Parquet file as pandas reads it."""
-    pandas()
     try:
         from pyarrow import parquet
 
@@ -213,8 +215,8 @@ def parquet_frame(path: Path) -> Any:
         raise ValueError(f"{path} is not a Parquet file, or a damaged one: {error}") from None
 
 
-def _too_large(path: Path, file: Any) -> str | None:
-    """What is to be said of a Parquet file whose numbers, which are compressed, take more memory than `most_bytes`."""
+def _too_large(path: AnyPath, file: Any) -> str | None:
+    """What is to be said of a Parquet file whose parse_numbers, which are compressed, take more memory than `most_bytes`."""
     with file:
         rows, kinds = file.metadata.num_rows, file.schema_arrow.types
     if rows * sum(_width(kind) for kind in kinds) <= most_bytes(path):
@@ -233,7 +235,7 @@ def _width(kind: Any) -> float:
         return 8
 
 
-def _parquet_table(path: Path, id: str | None) -> Any:
+def _parquet_table(path: AnyPath, id: str | None) -> Any:
     frame = parquet_frame(path)
     header = [str(column) for column in frame.columns]
     if id is None and type(frame.index).__name__ != "RangeIndex":
@@ -241,19 +243,21 @@ def _parquet_table(path: Path, id: str | None) -> Any:
         _require_columns(path, [str(name), *header], 2)
     else:
         _require_columns(path, header, 2)
-        name = header[0] if id is None else header[place(path, header, id)]
+        name = header[0] if id is None else header[column_index(path, header, id)]
         ids, frame = frame[name], frame.drop(columns=[name])
     _require_lines(path, len(frame))
-    index = pandas().Index(as_ids(ids, f"{path}: column {name!r}").tolist(), name=name, dtype=object)
+    import pandas as pd
+
+    index = pd.Index(as_ids(ids, f"{path}: column {name!r}").tolist(), name=name, dtype=object)
     values = np.column_stack([_parquet_numbers(path, frame[column], column) for column in frame.columns])
-    return pandas().DataFrame(values, index=index, columns=list(frame.columns))
+    return pd.DataFrame(values, index=index, columns=list(frame.columns))
 
 
-def _parquet_pairs(path: Path, row: str | None, column: str | None, score: str | Literal[False] | None) -> Any:
+def _parquet_pairs(path: AnyPath, row: str | None, column: str | None, score: str | Literal[False] | None) -> Any:
     frame = parquet_frame(path)
     chosen = _chosen(path, list(frame.columns), row, column, score)
     for name in chosen:
-        place(path, list(frame.columns), name)
+        column_index(path, list(frame.columns), name)
     _require_lines(path, len(frame))
     made: dict[str, Any] = {
         name: as_ids(frame[name], f"{path}: column {name!r}", unique=False).tolist() for name in chosen[:2]
@@ -263,7 +267,7 @@ def _parquet_pairs(path: Path, row: str | None, column: str | None, score: str |
     return id_frame(made)
 
 
-def _parquet_numbers(path: Path, values: Any, name: str) -> Array:
+def _parquet_numbers(path: AnyPath, values: Any, name: str) -> Array:
     try:
         found = values.to_numpy(dtype=float, na_value=np.nan)
     except (TypeError, ValueError):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.datasets.spectral import checked_affinity
-from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.runtime import Array, is_sparse
 
 NOTHING = 1e-10
 """Directions whose eigenvalue is below this share of the largest are left out."""
@@ -41,7 +41,7 @@ def kernel_features(S: Any, k: int | None = None) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from jointdr.datasets.similarity import kernel_features
+    >>> from jointdr.datasets import kernel_features
     >>> S = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 1.0]])
     >>> X = kernel_features(S)
     >>> bool(np.allclose(X @ X.T, S))

@@ -11,8 +11,8 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import eigsh
 
-from jointdr.directions.svd import scaled_left_vectors, sign_columns
-from jointdr.runtime.arrays import Array, as_float, float_dtype, is_sparse, to_numpy
+from jointdr.directions import scaled_left_vectors, sign_columns
+from jointdr.runtime import Array, as_float, float_dtype, is_sparse, to_numpy
 
 Handling = Literal["error", "giant", "separate"]
 Symmetrize = Literal["mean", "max", "min"]
@@ -127,7 +127,7 @@ def spectral_features(
     Examples
     --------
     >>> import numpy as np
-    >>> from jointdr.datasets.spectral import spectral_features
+    >>> from jointdr.datasets import spectral_features
     >>> W = np.kron(np.eye(2), np.ones((3, 3))) + 0.01
     >>> A = spectral_features(W, 2)
     >>> abs(A @ A.T).round(1)[0]

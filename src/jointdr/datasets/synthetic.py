@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from jointdr.data.views import Views
-from jointdr.runtime.arrays import Array
+from jointdr.data import Views
+from jointdr.runtime import Array
 
 Link = Literal["bilinear", "rbf", "logistic", "even"]
 Features = Literal["gaussian", "uniform", "poisson", "binary"]

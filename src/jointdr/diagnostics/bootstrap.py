@@ -13,21 +13,23 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from jointdr.data.dyads import Dyads
-from jointdr.data.response import checked
-from jointdr.data.views import checked_weight
+from jointdr.data import Dyads, checked, checked_weight
 from jointdr.diagnostics.bootstrap_result import Angle, Bootstrap
 from jointdr.diagnostics.replicates import PILOTS, BlockMoments, Estimate, Spectrum
-from jointdr.directions.embedding import Embedding
-from jointdr.directions.jdr import Options, jdr, moments_needed
-from jointdr.directions.normalize import ConstantFeatureWarning, RoundingWarning, SingularCovarianceWarning
-from jointdr.engines.grid import Grid
-from jointdr.engines.rows import Rows
-from jointdr.estimators.jdr import JDR
+from jointdr.directions import (
+    ConstantFeatureWarning,
+    Embedding,
+    Options,
+    RoundingWarning,
+    SingularCovarianceWarning,
+    jdr,
+    moments_needed,
+)
+from jointdr.engines import Grid, Rows
+from jointdr.estimators import JDR
 from jointdr.metrics import subspace_error
-from jointdr.moments.moments import Moments
-from jointdr.runtime import memory
-from jointdr.runtime.arrays import Array
+from jointdr.moments import Moments
+from jointdr.runtime import Array, memory
 
 __all__ = ["Angle", "Bootstrap", "bootstrap"]
 
@@ -98,7 +100,7 @@ def bootstrap(
     Examples
     --------
     >>> from jointdr import JDR
-    >>> from jointdr.diagnostics.bootstrap import bootstrap
+    >>> from jointdr.diagnostics import bootstrap
     >>> from jointdr.datasets import make_bilinear
     >>> X, y, truth = make_bilinear(5000, n_features=(20, 30), n_components=2, random_state=0)
     >>> sure = bootstrap(JDR(n_components=2), X, y, random_state=0)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jointdr.runtime.arrays import Array
+from jointdr.runtime import Array
 
 
 class Angle(NamedTuple):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from jointdr.runtime.arrays import Array
+from jointdr.runtime import Array
 
 
 def bilinear_bound(n_features: int | tuple[int, int], n_components: int, n_samples: float, noise: float = 1.0) -> float:

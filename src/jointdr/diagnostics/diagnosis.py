@@ -9,13 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.data.response import checked, tail_check
-from jointdr.data.views import checked_weight
+from jointdr.data import checked, checked_weight, tail_check
 from jointdr.diagnostics.bounds import correlation_edge, suggested_samples
 from jointdr.diagnostics.evidence import CLEAR, STRONG, Evidence
-from jointdr.directions.normalize import whiteners
-from jointdr.directions.svd import EXACT_UP_TO
-from jointdr.estimators.jdr import JDR
+from jointdr.directions import EXACT_UP_TO, whiteners
+from jointdr.estimators import JDR
 
 Level = Literal["ok", "not checked", "look", "problem"]
 LEVELS: tuple[Level, ...] = ("ok", "not checked", "look", "problem")

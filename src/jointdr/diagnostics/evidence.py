@@ -7,17 +7,24 @@ from functools import cached_property
 
 import numpy as np
 
-from jointdr.data.views import Views, raise_if_not_finite
+from jointdr.data import Views, raise_if_not_finite
 from jointdr.diagnostics.bounds import noise_edge
 from jointdr.diagnostics.skewness import skewness
-from jointdr.directions.jdr import Options, normalized, placed, unfolding
-from jointdr.directions.normalize import Whitener, whiteners
-from jointdr.directions.proxy import NormalizedMoments
-from jointdr.directions.svd import EXACT_UP_TO, left_vectors
-from jointdr.engines.rows import Rows
-from jointdr.estimators.jdr import JDR
-from jointdr.moments.moments import Moments
-from jointdr.runtime.arrays import Array
+from jointdr.directions import (
+    EXACT_UP_TO,
+    NormalizedMoments,
+    Options,
+    Whitener,
+    left_vectors,
+    normalized,
+    placed,
+    unfolding,
+    whiteners,
+)
+from jointdr.engines import Rows
+from jointdr.estimators import JDR
+from jointdr.moments import Moments
+from jointdr.runtime import Array
 
 CLEAR = 1.1
 """What noise shows fluctuates about its edge; beyond this many times the edge it is rarely seen (n = 5: 5 %)."""

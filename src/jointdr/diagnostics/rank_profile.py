@@ -9,19 +9,26 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from jointdr.data.dyads import Dyads
-from jointdr.data.response import Transform, checked
-from jointdr.data.views import Views, checked_weight
+from jointdr.data import Dyads, Transform, Views, checked, checked_weight
 from jointdr.diagnostics.rank_tests import null_rank, null_threshold, require_permutations, threshold_rank
-from jointdr.directions import proxy
-from jointdr.directions.choices import folds, rank_criterion, useful_moments
-from jointdr.directions.jdr import Options, moments_needed, normalized, placed, require_rank, unfolding
-from jointdr.directions.normalize import Whitener, whiteners
-from jointdr.directions.svd import left_vectors
-from jointdr.engines.grid import Grid
-from jointdr.engines.rows import Rows
-from jointdr.estimators.jdr import JDR
-from jointdr.runtime.arrays import Array
+from jointdr.directions import (
+    Options,
+    Whitener,
+    folds,
+    left_vectors,
+    moments_needed,
+    normalized,
+    placed,
+    proxy,
+    rank_criterion,
+    require_rank,
+    unfolding,
+    useful_moments,
+    whiteners,
+)
+from jointdr.engines import Grid, Rows
+from jointdr.estimators import JDR
+from jointdr.runtime import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +94,7 @@ class RankProfile:
         pair of Axes
             ``axes[0].figure`` is the figure.
         """
-        from jointdr.plot.singular_values import n_drawn, scree
+        from jointdr.plot import n_drawn, scree
 
         values, curve = _axes(ax)
         k = n_drawn(self, n_shown)
@@ -96,8 +103,8 @@ class RankProfile:
         return values, curve
 
     def _draw_criterion(self, axis: Any, k: int, shared: bool) -> None:
-        from jointdr.plot.axes import COLUMNS as color
-        from jointdr.plot.axes import tidy, whole_numbers
+        from jointdr.plot import COLUMNS as color
+        from jointdr.plot import tidy, whole_numbers
 
         axis.plot(range(k + 1), self.criterion[: k + 1], ".-", color=color, lw=1)
         if self.best <= k:
@@ -266,7 +273,7 @@ def _noise(rows: Rows | Grid, options: Options) -> float:
 
 def _axes(ax: Any) -> tuple[Any, Any]:
     if ax is None:
-        from jointdr.plot.axes import pyplot
+        from jointdr.plot import pyplot
 
         ax = pyplot().subplots(1, 2, figsize=(9.5, 3.6), layout="constrained")[1]
     if np.ndim(ax) == 0:

@@ -6,7 +6,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from jointdr.runtime.arrays import Array
+from jointdr.runtime import Array
 
 
 def null_rank(singular_values: Array, null: Array, level: float = 0.05) -> int:

@@ -15,11 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from jointdr.directions.jdr import Options, normalized, placed, unfolding
-from jointdr.directions.normalize import Whitener, whiteners
-from jointdr.moments.moments import Moments
-from jointdr.runtime import memory
-from jointdr.runtime.arrays import Array, slices
+from jointdr.directions import Options, Whitener, normalized, placed, unfolding, whiteners
+from jointdr.moments import Moments
+from jointdr.runtime import Array, memory, slices
 
 CHUNK_BYTES = 64_000_000
 """Replicates are summed up a few at a time, as many as fit."""

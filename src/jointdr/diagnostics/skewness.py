@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jointdr.engines.rows import RowBlock, Rows
-from jointdr.runtime.arrays import Array, as_float, float_dtype, is_sparse, like, to_numpy
+from jointdr.engines import RowBlock, Rows
+from jointdr.runtime import Array, as_float, float_dtype, is_sparse, like, to_numpy
 
 
 def skewness(views: Sequence[Array], weight: Array | None = None) -> list[Array]:

@@ -19,8 +19,8 @@ from jointdr.directions import proxy, selection
 from jointdr.directions.jdr import Options, normalized, placed, unfolding
 from jointdr.directions.normalize import Whitener, whiteners
 from jointdr.directions.svd import left_vectors, svd
-from jointdr.moments.moments import Moments
-from jointdr.runtime.arrays import Array
+from jointdr.moments import Moments
+from jointdr.runtime import Array
 
 CHANCE = 0.008
 """A set of moments is refused if it explains so much less of held-out cross moments that a good one would do so by

@@ -16,8 +16,8 @@ from jointdr.directions.embedding import Embedding, signs_of
 from jointdr.directions.jdr import Options, require_rank
 from jointdr.directions.normalize import Whitener, whiteners
 from jointdr.directions.svd import left_vectors
-from jointdr.moments.moments import Moments
-from jointdr.runtime.arrays import Array
+from jointdr.moments import Moments
+from jointdr.runtime import Array
 
 NEW_DIRECTION = 1e-10
 """What is left of a vector outside a subspace counts as a new direction above this share of its length."""

@@ -7,21 +7,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jointdr.engines.reduction import RowBlock
-from jointdr.engines.rows import Rows, block_rows
-from jointdr.runtime.arrays import (
+from jointdr.engines import RowBlock, Rows, block_rows
+from jointdr.runtime import (
     Array,
     as_float,
     float_dtype,
     is_sparse,
     like,
     namespace,
+    require_mapped,
     scale_rows,
     slices,
     sum_of_squares,
     to_numpy,
 )
-from jointdr.runtime.files import require_mapped
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from jointdr.directions import proxy, selection, tensor
 from jointdr.directions.embedding import Embedding, signs_of
 from jointdr.directions.normalize import Normalize, RankError, Whitener, covariance_needed, whiteners
 from jointdr.directions.svd import Formed, Solver, left_vectors, sketched_svd, svd
-from jointdr.engines.rows import Rows
-from jointdr.moments.moments import Moments
-from jointdr.runtime.arrays import Array
+from jointdr.engines import Rows
+from jointdr.moments import Moments
+from jointdr.runtime import Array
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,9 @@ from jointdr.directions.classical import (
 from jointdr.directions.embedding import Embedding, projected, signs_of
 from jointdr.directions.jdr import Options
 from jointdr.directions.normalize import Whitener, joint_whitening, regularized, whiteners
-from jointdr.engines.grid import Grid
-from jointdr.engines.reduction import RowBlock
-from jointdr.moments.moments import Moments
-from jointdr.runtime.arrays import Array, to_numpy
+from jointdr.engines import Grid, RowBlock
+from jointdr.moments import Moments
+from jointdr.runtime import Array, to_numpy
 
 
 def joint_phd(moments: Moments, options: Options) -> Embedding:

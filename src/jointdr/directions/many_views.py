@@ -14,9 +14,9 @@ from jointdr.directions.jdr import Options, embedding_of, normalized, placed, re
 from jointdr.directions.normalize import Whitener, whiteners
 from jointdr.directions.svd import left_vectors
 from jointdr.directions.tensor import TensorParts
-from jointdr.engines.rows import Rows
-from jointdr.moments.moments import Moments
-from jointdr.runtime.arrays import Array
+from jointdr.engines import Rows
+from jointdr.moments import Moments
+from jointdr.runtime import Array
 
 Bases = Sequence[Array]
 

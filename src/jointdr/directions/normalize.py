@@ -14,9 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.moments.block_sums import Covariance
-from jointdr.moments.moments import Moments
-from jointdr.runtime.arrays import Array, like, namespace, scale_rows, to_numpy
+from jointdr.moments import Covariance, Moments
+from jointdr.runtime import Array, like, namespace, scale_rows, to_numpy
 
 Normalize = Literal["full", "feature", "joint"] | None
 NORMALIZATIONS = ("full", "feature", "joint", None)

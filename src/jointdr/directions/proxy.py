@@ -12,9 +12,9 @@ import numpy as np
 from scipy import linalg
 
 from jointdr.directions.normalize import Whitener, joint_whitening, regularized
-from jointdr.engines.rows import RowBlock, Rows
-from jointdr.moments.moments import Moments
-from jointdr.runtime.arrays import (
+from jointdr.engines import RowBlock, Rows
+from jointdr.moments import Moments
+from jointdr.runtime import (
     Array,
     as_float,
     dense_product,

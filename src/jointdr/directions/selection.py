@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jointdr.runtime.arrays import Array
+from jointdr.runtime import Array
 
 
 class Selection(NamedTuple):

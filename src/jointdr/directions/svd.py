@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from scipy import linalg, sparse
 
-from jointdr.runtime.arrays import Array
+from jointdr.runtime import Array
 
 Solver = Literal["exact", "randomized", "countsketch"]
 SOLVERS = ("auto", "exact", "randomized", "countsketch")

@@ -18,9 +18,8 @@ from jointdr.directions.embedding import projected
 from jointdr.directions.normalize import Whitener
 from jointdr.directions.proxy import OVERFLOW
 from jointdr.directions.svd import left_vectors
-from jointdr.engines.reduction import RandomParts, RowBlock, SumsOfGroups
-from jointdr.engines.rows import LARGE_BLOCK_BYTES, Rows, block_rows
-from jointdr.runtime.arrays import Array, as_float, float_dtype, inner, is_sparse, like, namespace, to_numpy
+from jointdr.engines import LARGE_BLOCK_BYTES, RandomParts, RowBlock, Rows, SumsOfGroups, block_rows
+from jointdr.runtime import Array, as_float, float_dtype, inner, is_sparse, like, namespace, to_numpy
 
 Factor = tuple[Array, Array]
 """Directions of a view, (k, r), and their singular values, (r,)."""

@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 
 from jointdr.engines.source import Source, joined_leaves
-from jointdr.moments.moments import Moments
-from jointdr.moments.serialization import moments_from_arrays, moments_to_arrays
-from jointdr.runtime.arrays import Array, is_sparse
-from jointdr.runtime.modelfile import load_model, write_model
+from jointdr.moments import Moments, moments_from_arrays, moments_to_arrays
+from jointdr.runtime import Array, is_sparse, load_model, write_model
 
 KIND = "checkpoint"
 

@@ -132,7 +132,7 @@ def distributed(source: Source, client: Any = None) -> Source:
     --------
     >>> import tempfile, numpy as np
     >>> from jointdr import PCA
-    >>> from jointdr.engines.dask import distributed
+    >>> from jointdr.io import distributed
     >>> from jointdr.io import scan_npy
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.save(f"{folder}/a.npy", np.random.default_rng(0).standard_normal((1000, 5)))

@@ -12,7 +12,7 @@ import numpy as np
 from jointdr.engines.reduction import RowBlock
 from jointdr.engines.source import Source
 from jointdr.engines.stream import Lanes, Task, Told, ahead, stepped
-from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.runtime import Array, is_sparse
 
 BLOCK_BYTES = 512_000_000
 """A block is about this large. Three of them are on the device at a time, with copies that folding makes of one."""

@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.engines.rows import BLOCK_BYTES, LARGE_BLOCK_BYTES, block_rows, fold_of, require_state
-from jointdr.moments.block_sums import Covariance, Keep
-from jointdr.moments.moments import Moments
-from jointdr.runtime.arrays import (
+from jointdr.engines.reduction import fold_of
+from jointdr.engines.rows import BLOCK_BYTES, LARGE_BLOCK_BYTES, block_rows, require_state
+from jointdr.moments import Covariance, Keep, Moments
+from jointdr.runtime import (
     Array,
     Scratch,
     as_float,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.engines.reduction import RowBlock
-from jointdr.runtime.arrays import Array, is_sparse, to_numpy
+from jointdr.runtime import Array, is_sparse, to_numpy
 
 SAMPLE_ROWS = 100_000
 """How many responses are looked at to tell whether they have heavy tails."""

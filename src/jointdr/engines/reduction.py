@@ -13,9 +13,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from jointdr.moments.moments import Moments
-from jointdr.runtime.arrays import Array, Scratch, slices, take_rows
-from jointdr.runtime.files import require_mapped
+from jointdr.moments import Moments
+from jointdr.runtime import Array, Scratch, require_mapped, slices, take_rows
 
 State = TypeVar("State")
 

@@ -18,9 +18,8 @@ from jointdr.engines.reduction import (
     State,
     SumsOf,
 )
-from jointdr.moments.moments import Moments
-from jointdr.runtime import memory
-from jointdr.runtime.arrays import Array, is_accelerated, is_sparse, take_columns
+from jointdr.moments import Moments
+from jointdr.runtime import Array, is_accelerated, is_sparse, memory, take_columns
 
 BLOCK_BYTES = 1_000_000
 """A dense block of this size stays in a core's cache between centring and the products."""

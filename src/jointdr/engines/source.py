@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from jointdr.engines.reduction import RowBlock
-from jointdr.runtime.arrays import Array
+from jointdr.runtime import Array
 
 Watch = Callable[[int, int], object]
 """Told the number of rows and of bytes of every block that has been reduced."""

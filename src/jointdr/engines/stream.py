@@ -20,8 +20,7 @@ from jointdr.engines.passes import FirstNotFinite, Gather, Labels, Summarize, Su
 from jointdr.engines.reduction import Groups, LeftOut, Reduction, RowBlock, State, SumsOf
 from jointdr.engines.rows import FEWEST_ROWS, Rows, require_state
 from jointdr.engines.source import Source
-from jointdr.runtime import memory
-from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.runtime import Array, is_sparse, memory
 
 READ_BYTES = 8_000_000
 """A block that is read is about this large; what is reduced at a time may be less."""

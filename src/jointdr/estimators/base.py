@@ -15,20 +15,26 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
-from jointdr.data.dyads import Dyads, refuse_dyads
-from jointdr.data.response import Transform, checked, fit_transform_of, warn_if_heavy
-from jointdr.data.views import Views, as_views, checked_weight, default_name, raise_if_not_finite, split_columns
-from jointdr.directions.embedding import Embedding, projected, scaled
-from jointdr.directions.normalize import SMALLEST_VARIANCE
-from jointdr.directions.proxy import OVERFLOW, UNDERFLOW, overflow_told
-from jointdr.engines.grid import Grid
-from jointdr.engines.rows import Rows
-from jointdr.engines.source import Source
-from jointdr.engines.stream import Stream
+from jointdr.data import (
+    Dyads,
+    Transform,
+    Views,
+    as_views,
+    checked,
+    checked_weight,
+    default_name,
+    fit_transform_of,
+    raise_if_not_finite,
+    refuse_dyads,
+    split_columns,
+    warn_if_heavy,
+)
+from jointdr.directions import OVERFLOW, SMALLEST_VARIANCE, UNDERFLOW, Embedding, overflow_told, projected, scaled
+from jointdr.engines import Grid, Rows, Source, Stream
 from jointdr.estimators.saving import load_estimator, save_estimator
 from jointdr.estimators.streaming import READ_ONCE, as_source, no_response, stream_of
-from jointdr.moments.moments import Moments
-from jointdr.runtime.arrays import Array, namespace, require_squares, to_numpy
+from jointdr.moments import Moments
+from jointdr.runtime import Array, namespace, require_squares, to_numpy
 
 KEEP_MOMENTS_BYTES = 100_000_000
 """`fit` keeps ``moments_`` while they are smaller than this."""

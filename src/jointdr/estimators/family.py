@@ -7,21 +7,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from jointdr.data.dyads import Dyads
-from jointdr.data.response import Transform
-from jointdr.data.views import Views, checked_weight
-from jointdr.directions import classical
-from jointdr.directions.embedding import Embedding
-from jointdr.directions.jdr import Options
-from jointdr.engines.grid import Grid
-from jointdr.engines.rows import Rows
+from jointdr.data import Dyads, Transform, Views, checked_weight
+from jointdr.directions import Embedding, Options, classical
+from jointdr.engines import Grid, Rows
 from jointdr.estimators.base import KEEP_MOMENTS_BYTES, ViewsTransformer
 from jointdr.estimators.jdr import warn_no_signal
 from jointdr.estimators.options import checked_ridge, ranks_of
 from jointdr.estimators.scoring import linear_share
 from jointdr.estimators.streaming import as_source
-from jointdr.moments.moments import Moments
-from jointdr.runtime.arrays import Array
+from jointdr.moments import Moments
+from jointdr.runtime import Array
 
 
 class MomentMethod(ViewsTransformer):

@@ -10,23 +10,29 @@ from typing import Any, Self
 
 import numpy as np
 
-from jointdr.data.dyads import Dyads
-from jointdr.data.response import checked
-from jointdr.data.views import Views, checked_weight
-from jointdr.directions.choices import folds, resolved
-from jointdr.directions.embedding import Embedding
-from jointdr.directions.jdr import Options, jdr, jdr_at, jdr_from_rows, moments_needed
-from jointdr.directions.many_views import jdr_of_views, jdr_of_views_at
-from jointdr.directions.normalize import Whitener, whiteners
-from jointdr.directions.refine.sweeps import Refinement, refined
-from jointdr.engines.grid import Grid
-from jointdr.engines.reduction import RandomParts
-from jointdr.engines.rows import Rows
+from jointdr.data import Dyads, Views, checked, checked_weight
+from jointdr.directions import (
+    Embedding,
+    Options,
+    Refinement,
+    Whitener,
+    folds,
+    jdr,
+    jdr_at,
+    jdr_from_rows,
+    jdr_of_views,
+    jdr_of_views_at,
+    moments_needed,
+    refined,
+    resolved,
+    whiteners,
+)
+from jointdr.engines import Grid, RandomParts, Rows
 from jointdr.estimators.base import KEEP_MOMENTS_BYTES, ViewsTransformer
 from jointdr.estimators.options import options_of
 from jointdr.estimators.streaming import as_source
-from jointdr.moments.moments import Moments
-from jointdr.runtime.arrays import Array, is_accelerated
+from jointdr.moments import Moments
+from jointdr.runtime import Array, is_accelerated
 
 EXTENDABLE_PRODUCTS = 1e9
 """`fit` also computes what lets `partial_fit` continue (C_ab) while m·n₁·n₂ is at most this: a few milliseconds."""

@@ -9,12 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from jointdr.directions.jdr import Options
-from jointdr.directions.normalize import NORMALIZATIONS
-from jointdr.directions.refine.sweeps import LINKS
-from jointdr.directions.svd import SOLVERS, chosen_solver
-from jointdr.runtime import memory
-from jointdr.runtime.arrays import Array
+from jointdr.directions import LINKS, NORMALIZATIONS, SOLVERS, Options, chosen_solver
+from jointdr.runtime import Array, memory
 
 
 def options_of(

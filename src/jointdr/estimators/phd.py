@@ -6,17 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from jointdr.data.dyads import refuse_dyads
-from jointdr.data.views import Views
-from jointdr.directions import classical
-from jointdr.directions.embedding import Embedding
-from jointdr.directions.joint import joint_phd, residuals
-from jointdr.engines.grid import Grid
-from jointdr.engines.rows import Rows
+from jointdr.data import Views, refuse_dyads
+from jointdr.directions import Embedding, classical, joint_phd, residuals
+from jointdr.engines import Grid, Rows
 from jointdr.estimators.family import SupervisedMethod, without_score
 from jointdr.estimators.scoring import joint_coordinates, joint_spectrum, quadratic_share
-from jointdr.moments.moments import Moments
-from jointdr.runtime.arrays import Array
+from jointdr.moments import Moments
+from jointdr.runtime import Array
 
 
 class IHT(SupervisedMethod):

@@ -9,13 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.data.response import Transform
-from jointdr.directions.embedding import Embedding
-from jointdr.directions.refine.link_functions import Basis, Link
-from jointdr.moments.serialization import moments_from_arrays, moments_to_arrays
-from jointdr.runtime.archive import stored
-from jointdr.runtime.arrays import Array
-from jointdr.runtime.modelfile import from_json, load_model, to_json, write_model
+from jointdr.data import Transform
+from jointdr.directions import Basis, Embedding, Link
+from jointdr.moments import moments_from_arrays, moments_to_arrays
+from jointdr.runtime import Array, from_json, load_model, stored, to_json, write_model
 
 PER_VIEW_OF_EMBEDDING = ("bases", "spectra", "means", "support", "probes")
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jointdr.directions.embedding import Embedding
-from jointdr.engines.reduction import RowBlock
-from jointdr.engines.rows import Rows
-from jointdr.runtime.arrays import Array, to_numpy
+from jointdr.directions import Embedding
+from jointdr.engines import RowBlock, Rows
+from jointdr.runtime import Array, to_numpy
 
 
 def linear_share(embedding: Embedding, rows: Rows, joint: bool = False) -> float:

@@ -8,21 +8,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from jointdr.data.dyads import Dyads
-from jointdr.data.response import Transform, indicators
-from jointdr.data.views import Views
-from jointdr.directions import classical
-from jointdr.directions.embedding import Embedding
-from jointdr.directions.joint import sols, sols_of_entities
-from jointdr.engines.grid import Grid
-from jointdr.engines.reduction import MomentsOf, RowBlock, numbered
-from jointdr.engines.rows import Rows, block_rows
+from jointdr.data import Dyads, Transform, Views, indicators
+from jointdr.directions import Embedding, classical, sols, sols_of_entities
+from jointdr.engines import Grid, MomentsOf, RowBlock, Rows, block_rows, numbered
 from jointdr.estimators.family import MomentMethod, without_score
 from jointdr.estimators.jdr import warn_no_signal
 from jointdr.estimators.scoring import linear_share
 from jointdr.estimators.streaming import as_source
-from jointdr.moments.moments import Moments
-from jointdr.runtime.arrays import Array, is_foreign, to_numpy
+from jointdr.moments import Moments
+from jointdr.runtime import Array, is_foreign, to_numpy
 
 LABELS = (
     "SOLS needs a y of numbers, but got labels: give indicators of the labels, or use OLS or SIR. (The labels of "

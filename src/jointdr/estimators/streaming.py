@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.data.response import Transform, checked, classes, warn_if_heavy
-from jointdr.engines.reduction import RowBlock
-from jointdr.engines.source import Source
-from jointdr.engines.stream import Stream
-from jointdr.runtime.arrays import Array
+from jointdr.data import Transform, checked, classes, warn_if_heavy
+from jointdr.engines import RowBlock, Source, Stream
+from jointdr.runtime import Array
 
 READ_ONCE = "a source that can be read once"
 
@@ -23,7 +21,7 @@ def as_source(X: Any, y: Any, sample_weight: Any, groups: Any = None) -> Source 
     `groups` are the columns of each view where X is one dask DataFrame or array.
     """
     if _is_dask(X) or (isinstance(X, (tuple, list)) and any(map(_is_dask, X))) or _has_dask_views(X):
-        from jointdr.io.dask_collections import from_collections
+        from jointdr.io import from_collections
 
         return from_collections(X, y, sample_weight, groups)
     if not isinstance(X, Source):

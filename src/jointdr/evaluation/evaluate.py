@@ -15,16 +15,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from jointdr.data.dyads import Dyads
-from jointdr.data.splits import BY, By, splits
+from jointdr.data import BY, By, Dyads, splits
 from jointdr.evaluation.measures import grade_measures, link_measures, significant_links
 from jointdr.evaluation.methods import Method, reduced, standard_methods
 from jointdr.evaluation.result import Evaluation, Outcome, Setting
-from jointdr.prediction.association import AssociationModel
-from jointdr.prediction.recommender import Recommender
-from jointdr.prediction.search.tuning import tuned
-from jointdr.runtime.arrays import Array
-from jointdr.runtime.progress import Progress
+from jointdr.prediction import AssociationModel, Recommender, tuned
+from jointdr.runtime import Array, Progress
 
 Tune = Literal["each", "once"]
 
@@ -93,7 +89,7 @@ def evaluate(
     --------
     >>> import numpy as np
     >>> from jointdr import Dyads
-    >>> from jointdr.evaluation.evaluate import evaluate
+    >>> from jointdr.evaluation import evaluate
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.standard_normal((80, 4)), rng.standard_normal((60, 4))
     >>> dyads = Dyads((A[:, :2] @ B[:, :2].T > 2).astype(float), A, B)

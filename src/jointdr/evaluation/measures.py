@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jointdr.data.dyads import Dyads
-from jointdr.data.splits import Split
+from jointdr.data import Dyads, Split
 from jointdr.metrics import average_precision, concordance_index, expected_recall, ndcg_at_k, rmse
-from jointdr.prediction.heads.column_weights import dense
-from jointdr.runtime.arrays import Array
+from jointdr.prediction import dense
+from jointdr.runtime import Array
 
 
 def link_measures(

@@ -8,20 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.data.dyads import Dyads
-from jointdr.data.splits import By
-from jointdr.directions.svd import scaled_left_vectors
-from jointdr.estimators.base import ViewsTransformer
-from jointdr.estimators.family import PCA
-from jointdr.estimators.jdr import JDR
-from jointdr.estimators.phd import PHD
-from jointdr.estimators.sir import SOLS
-from jointdr.prediction.association import AssociationModel
-from jointdr.prediction.imc import IMC
-from jointdr.prediction.popularity import Popularity
-from jointdr.prediction.recommender import Recommender
-from jointdr.prediction.search.tuning import recipe
-from jointdr.runtime.arrays import Array, as_float, float_dtype, is_sparse
+from jointdr.data import By, Dyads
+from jointdr.directions import scaled_left_vectors
+from jointdr.estimators import JDR, PCA, PHD, SOLS, ViewsTransformer
+from jointdr.prediction import IMC, AssociationModel, Popularity, Recommender, recipe
+from jointdr.runtime import Array, as_float, float_dtype, is_sparse
 
 Grid = dict[str, list[Any]]
 

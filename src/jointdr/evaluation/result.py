@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.prediction.ranking import table
-from jointdr.runtime.arrays import Array
-from jointdr.runtime.files import write_text
+from jointdr.prediction import table
+from jointdr.runtime import Array, write_text
 
 Setting = dict[str, Any]
 Columns = dict[str, list[Any]]
@@ -195,7 +194,7 @@ class Evaluation:
         -------
         Axes
         """
-        from jointdr.plot.evaluations import drawn  # matplotlib is optional
+        from jointdr.plot import drawn  # matplotlib is optional
 
         return drawn(self, ax)
 

@@ -11,11 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from jointdr.engines.reduction import RowBlock
-from jointdr.engines.source import Source
-from jointdr.runtime.archive import count_of, npy_header
-from jointdr.runtime.arrays import Array, is_sparse, slices, to_numpy
-from jointdr.runtime.files import Stamp, require_mapped
+from jointdr.engines import RowBlock, Source
+from jointdr.runtime import Array, Stamp, count_of, is_sparse, npy_header, require_mapped, slices, to_numpy
 
 LEAF_BYTES = 64_000_000
 """Rows are dealt out in runs of about this size."""

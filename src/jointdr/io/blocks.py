@@ -9,10 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from jointdr.data.views import Views, as_views
-from jointdr.engines.reduction import RowBlock
-from jointdr.engines.source import Source
-from jointdr.runtime.arrays import Array, take_columns
+from jointdr.data import Views, as_views
+from jointdr.engines import RowBlock, Source
+from jointdr.runtime import Array, take_columns
 
 ONCE = (
     "These blocks can be read only once, but this fit reads the data several times: give scan_blocks a function that "

@@ -10,13 +10,10 @@ from typing import Any, Self
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from jointdr.data.views import as_views, column_positions, default_name
-from jointdr.engines.dask import Cluster, require_dask
-from jointdr.engines.grid import Grid
-from jointdr.engines.reduction import MomentsOfGroups, RandomParts, RowBlock
-from jointdr.engines.source import Source
-from jointdr.moments.moments import Moments
-from jointdr.runtime.arrays import Array, take_columns
+from jointdr.data import as_views, column_positions, default_name
+from jointdr.engines import Cluster, Grid, MomentsOfGroups, RandomParts, RowBlock, Source, require_dask
+from jointdr.moments import Moments
+from jointdr.runtime import Array, take_columns
 
 
 @dataclass(frozen=True)

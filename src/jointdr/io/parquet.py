@@ -14,10 +14,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from jointdr.engines.reduction import RowBlock
-from jointdr.engines.source import Source
-from jointdr.runtime.arrays import Array
-from jointdr.runtime.files import Stamp
+from jointdr.engines import RowBlock, Source
+from jointdr.runtime import Array, Stamp
 
 ARROW_NAMES = {"float32": "float", "float64": "double"}
 

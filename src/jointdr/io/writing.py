@@ -8,10 +8,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from jointdr.engines.source import Source
+from jointdr.engines import Source
 from jointdr.io.parquet import _pyarrow
-from jointdr.runtime.arrays import to_numpy
-from jointdr.runtime.files import whole_file
+from jointdr.runtime import to_numpy, whole_file
 
 
 def write_transformed(model: Any, source: Source, path: str | os.PathLike[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from array_api_compat import device
 
-from jointdr.runtime.arrays import (
+from jointdr.runtime import (
     Array,
     Scratch,
     as_float,

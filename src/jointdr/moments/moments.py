@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jointdr.moments.block_sums import Covariance, Keep, block_sums
-from jointdr.runtime.arrays import Array, Scratch, like, namespace, to_numpy
+from jointdr.runtime import Array, Scratch, like, namespace, to_numpy
 
 
 @dataclass(frozen=True, eq=False)

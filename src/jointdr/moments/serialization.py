@@ -7,7 +7,7 @@ from typing import Any
 
 from jointdr.moments.block_sums import Keep
 from jointdr.moments.moments import Moments
-from jointdr.runtime.arrays import Array
+from jointdr.runtime import Array
 
 _PER_VIEW = ("centers", "sums", "scatters", "y_scatters")
 _PER_PAIR = ("cross_scatters", "thirds")

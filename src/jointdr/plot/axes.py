@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from jointdr.runtime.files import whole_file
+from jointdr.runtime import whole_file
 
 ROWS, COLUMNS = "#2a6fb0", "#b85a12"
 """Things of the first and of the second kind."""

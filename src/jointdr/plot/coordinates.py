@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.plot.axes import COLUMNS, INK, PALETTE, QUIET, ROWS, axis_of, tidy
-from jointdr.runtime.arrays import Array, is_sparse, to_numpy
+from jointdr.runtime import Array, is_sparse, to_numpy
 
 MOST_GROUPS = 8
 """Values of a colour column that get a colour of their own; others are grey."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from jointdr.plot.axes import MARKERS, PALETTE, axis_of, name_ends, name_ticks, tidy
 from jointdr.plot.repetitions import Curve, reach
-from jointdr.runtime.arrays import Array
+from jointdr.runtime import Array
 
 
 class Recall(NamedTuple):

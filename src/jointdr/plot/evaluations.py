@@ -10,7 +10,7 @@ import numpy as np
 
 from jointdr.plot.axes import PALETTE, save_figure, tidy
 from jointdr.plot.curves import recall_curves
-from jointdr.runtime.arrays import Array
+from jointdr.runtime import Array
 
 
 def drawn(evaluation: Any, ax: Any = None) -> Any:

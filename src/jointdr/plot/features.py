@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.plot.axes import COLUMNS, INK, NOISE, PALETTE, QUIET, ROWS, axis_of, shortened, tidy
-from jointdr.runtime.arrays import Array
+from jointdr.runtime import Array
 
 
 def loadings(model: Any, ax: Any = None, *, direction: int = 1, view: int | None = None, n_shown: int = 8) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
-from jointdr.runtime.arrays import Array
+from jointdr.runtime import Array
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.plot.axes import NOISE, QUIET, ROWS, axis_of, tidy, whole_numbers
-from jointdr.runtime.arrays import Array
+from jointdr.runtime import Array
 
 
 def scree(found: Any, ax: Any = None, *, n_shown: int | None = None, rank: int | None = None) -> Any:

@@ -12,15 +12,21 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from jointdr.data.dyads import Dyads
-from jointdr.data.ids import Entities
-from jointdr.data.splits import By
-from jointdr.estimators.base import ViewsTransformer, exponent_of
-from jointdr.estimators.family import OLS, PCA
-from jointdr.estimators.jdr import JDR
-from jointdr.estimators.phd import IHT, PHD
-from jointdr.estimators.saving import estimator_from_arrays, estimator_to_arrays
-from jointdr.estimators.sir import SAVE, SIR, SOLS
+from jointdr.data import By, Dyads, Entities
+from jointdr.estimators import (
+    IHT,
+    JDR,
+    OLS,
+    PCA,
+    PHD,
+    SAVE,
+    SIR,
+    SOLS,
+    ViewsTransformer,
+    estimator_from_arrays,
+    estimator_to_arrays,
+    exponent_of,
+)
 from jointdr.prediction.explanation import Explanation, explained
 from jointdr.prediction.heads.bandwidths import chosen
 from jointdr.prediction.heads.column_weights import dense
@@ -32,9 +38,16 @@ from jointdr.prediction.heads.ridge import REDUCTION, Coordinates, GridRidge
 from jointdr.prediction.heads.truncation import Truncation, measured
 from jointdr.prediction.ranking import ScoreBlock, SparseBlock
 from jointdr.prediction.recommender import Recommender
-from jointdr.runtime import memory
-from jointdr.runtime.arrays import Array
-from jointdr.runtime.modelfile import from_json, load_model, matrix_from_arrays, matrix_to_arrays, to_json, write_model
+from jointdr.runtime import (
+    Array,
+    from_json,
+    load_model,
+    matrix_from_arrays,
+    matrix_to_arrays,
+    memory,
+    to_json,
+    write_model,
+)
 
 if TYPE_CHECKING:
     from jointdr.prediction.search.tuning import Tuning

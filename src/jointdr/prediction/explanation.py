@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.prediction.ranking import table
-from jointdr.runtime.arrays import Array, is_sparse, slices
+from jointdr.runtime import Array, is_sparse, slices
 
 BLOCK = 100_000
 """Pairs that are looked at together, so that they stay in the cache."""

@@ -13,14 +13,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from jointdr.data.dyads import Dyads
-from jointdr.directions.proxy import overflow_told
+from jointdr.data import Dyads
+from jointdr.directions import overflow_told
 from jointdr.prediction.heads.completion import Factors, Pairs, Spectra, on_grid, on_pairs, proxy_start
 from jointdr.prediction.ranking import ScoreBlock
 from jointdr.prediction.recommender import Recommender
-from jointdr.runtime.archive import stored
-from jointdr.runtime.arrays import Array, as_float, dense_product, float_dtype, require_squares, sum_of_squares
-from jointdr.runtime.modelfile import load_model, write_model
+from jointdr.runtime import (
+    Array,
+    as_float,
+    dense_product,
+    float_dtype,
+    load_model,
+    require_squares,
+    stored,
+    sum_of_squares,
+    write_model,
+)
 
 
 class IMC(Recommender):

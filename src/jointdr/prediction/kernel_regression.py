@@ -11,16 +11,13 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from jointdr.data.dyads import Dyads
-from jointdr.data.response import checked_numbers
-from jointdr.data.views import Views, as_views, checked_weight
+from jointdr.data import Dyads, Views, as_views, checked_numbers, checked_weight
 from jointdr.prediction.heads.bandwidths import MULTIPLES, chosen, multiples
 from jointdr.prediction.heads.column_weights import effective
 from jointdr.prediction.heads.kernels import VANISHING, Kernel, spread, squared_distances
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.prediction.heads.regression_device import placed
-from jointdr.runtime import memory
-from jointdr.runtime.arrays import SQUARED_TO, Array, is_sparse, require_squares, slices, to_numpy
+from jointdr.runtime import SQUARED_TO, Array, is_sparse, memory, require_squares, slices, to_numpy
 
 QUERIES = 1000
 """Rows left out one at a time by ``"auto"``, at most."""

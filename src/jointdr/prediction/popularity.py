@@ -9,12 +9,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from jointdr.data.dyads import Dyads
+from jointdr.data import Dyads
 from jointdr.prediction.ranking import ScoreBlock
 from jointdr.prediction.recommender import Recommender
-from jointdr.runtime.archive import stored
-from jointdr.runtime.arrays import Array
-from jointdr.runtime.modelfile import load_model, write_model
+from jointdr.runtime import Array, load_model, stored, write_model
 
 
 class Popularity(Recommender):
@@ -38,7 +36,7 @@ class Popularity(Recommender):
     Examples
     --------
     >>> import numpy as np
-    >>> from jointdr.prediction.popularity import Popularity
+    >>> from jointdr import Popularity
     >>> Y = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
     >>> Popularity().fit(Y, np.zeros((2, 1)), np.zeros((3, 1))).predict(np.zeros((1, 1)))
     array([[1. , 0.5, 0. ]])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.metrics import round_scores
-from jointdr.runtime.arrays import Array, slices
+from jointdr.runtime import Array, slices
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from jointdr.data.dyads import Dyads
-from jointdr.data.ids import Entities, entities
+from jointdr.data import Dyads, Entities, entities
 from jointdr.prediction.ranking import ScoreBlock, SparseBlock, top_pairs
-from jointdr.runtime import memory
-from jointdr.runtime.archive import checked_csr, stored
-from jointdr.runtime.arrays import Array, is_sparse, slices
+from jointdr.runtime import Array, checked_csr, is_sparse, memory, slices, stored
 
 
 class Recommender(BaseEstimator):

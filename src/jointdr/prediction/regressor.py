@@ -9,14 +9,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from jointdr.data.dyads import refuse_dyads
-from jointdr.data.response import checked_numbers
-from jointdr.data.views import Views, checked_weight
-from jointdr.directions.refine.link_functions import Link, fit_bilinear, fit_learned
-from jointdr.estimators.base import ViewsTransformer
-from jointdr.estimators.jdr import JDR
+from jointdr.data import Views, checked_numbers, checked_weight, refuse_dyads
+from jointdr.directions import Link, fit_bilinear, fit_learned
+from jointdr.estimators import JDR, ViewsTransformer
 from jointdr.prediction.kernel_regression import KernelRegression
-from jointdr.runtime.arrays import Array, to_numpy
+from jointdr.runtime import Array, to_numpy
 
 HEADS = ("learned", "kernel", "bilinear")
 

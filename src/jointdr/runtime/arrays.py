@@ -6,6 +6,7 @@ Everything that touches data rows goes through these functions, so that the alge
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np

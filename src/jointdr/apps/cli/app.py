@@ -27,7 +27,7 @@ from jointdr.apps.cli.recommend import recommend
 from jointdr.apps.cli.report import report
 from jointdr.apps.cli.reproduce import reproduce
 from jointdr.apps.cli.tune import tune
-from jointdr.runtime.memory import config_context
+from jointdr.runtime import config_context
 
 app = typer.Typer(name="jointdr", add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
 for command in (fit, tune, predict, recommend, explain, explore, evaluate, report, info, demo, reproduce):

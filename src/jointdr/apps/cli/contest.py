@@ -10,7 +10,7 @@ import numpy as np
 from jointdr.apps.cli.examples import Contender, Example
 
 if TYPE_CHECKING:
-    from jointdr.runtime.arrays import Array
+    from jointdr.runtime import Array
 
 AT = (1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 """Numbers of retrieved columns."""
@@ -75,7 +75,7 @@ def fitted(example: Example, contender: Contender) -> Any:
 def judged(example: Example, contender: Contender, model: Any) -> Result:
     """Recall on the held-out rows; equal scores are ranked at random."""
     from jointdr.metrics import expected_recall
-    from jointdr.prediction.heads.column_weights import dense
+    from jointdr.prediction import dense
 
     known = np.asarray(example.dyads.Y[_kept(example)].sum(axis=0)).ravel()
     test = (example.dyads if contender.as_they_are else example.reduced).rows(example.held_out)
@@ -105,7 +105,7 @@ def recommended(example: Example, model: Any, row: int) -> list[Recommendation]:
 
 def rank_of_first_link(example: Example, model: Any, row: int) -> int:
     """At which place the first of a held-out row's links is."""
-    from jointdr.prediction.heads.column_weights import dense
+    from jointdr.prediction import dense
 
     one = example.reduced.rows([row])
     scores, links = model.predict(one.A)[0], dense(one.Y)[0] > 0
@@ -118,7 +118,7 @@ def _kept(example: Example) -> Array:
 
 def _shared(example: Example, row: int, other: str, most: int = 3) -> list[str]:
     """Terms that add most to the inner product of the features of two rows; none for features without names."""
-    from jointdr.runtime.arrays import is_sparse
+    from jointdr.runtime import is_sparse
 
     terms, A = example.dyads.feature_names[0], example.dyads.A
     if terms is None or not is_sparse(A):

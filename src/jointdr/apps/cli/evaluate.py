@@ -10,7 +10,7 @@ from jointdr.apps.cli.options import AsJson, HeldOut, Source, TestSize, option
 from jointdr.apps.cli.output import put_json, say
 
 if TYPE_CHECKING:
-    from jointdr.evaluation.result import Evaluation
+    from jointdr.evaluation import Evaluation
 
 Methods = Annotated[
     str | None, option("--methods", metavar="NAME,NAME", help="Which methods, side by side; by default all that fit.")
@@ -48,7 +48,7 @@ def evaluate(
       jointdr evaluate --pairs links.tsv --rows a.tsv --columns b.tsv \\
           --by both --out results
     """
-    from jointdr.evaluation.evaluate import evaluate as evaluated
+    from jointdr.evaluation import evaluate as evaluated
 
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file: --out takes a folder.")

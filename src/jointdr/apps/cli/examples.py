@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from jointdr.data.dyads import Dyads
-    from jointdr.prediction.recommender import Recommender
-    from jointdr.runtime.arrays import Array
+    from jointdr.data import Dyads
+    from jointdr.prediction import Recommender
+    from jointdr.runtime import Array
 
 SHARE = 0.1
 """Of the rows, held out."""
@@ -86,8 +86,7 @@ def gene_diseases(limit: int | None = None) -> Example:
         If the packages with the data are not installed.
     """
     from jointdr import IMC, JDR, AssociationModel, Dyads
-    from jointdr.datasets import load_hpo
-    from jointdr.datasets.spectral import lsa_features
+    from jointdr.datasets import load_hpo, lsa_features
 
     dyads, names = load_hpo()
     if limit is not None and limit < dyads.shape[0]:

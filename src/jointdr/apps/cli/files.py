@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from jointdr.apps.cli.models import OF_EMBEDDINGS
 from jointdr.apps.cli.options import Files, Settings
 from jointdr.apps.cli.output import say
-from jointdr.runtime.progress import reporter
+from jointdr.runtime import reporter
 
 if TYPE_CHECKING:
-    from jointdr.engines.source import Source
+    from jointdr.engines import Source
 
 METHODS = ("jdr", "pca", "phd", "sir", "save", "sols", "ols")
 
@@ -79,7 +79,7 @@ def prepared(source: Source, files: Files) -> Iterator[Source]:
 
             source = on_device(source, files.device)
         if files.dask is not None:
-            from jointdr.engines.dask import distributed
+            from jointdr.engines import distributed
 
             source = distributed(source, stack.enter_context(_client(files.dask)))
         else:
@@ -89,7 +89,7 @@ def prepared(source: Source, files: Files) -> Iterator[Source]:
 
 @contextmanager
 def _client(address: str) -> Iterator[Any]:
-    from jointdr.engines.dask import require_dask
+    from jointdr.engines import require_dask
 
     require_dask()
     from distributed import Client, LocalCluster

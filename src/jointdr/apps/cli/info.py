@@ -16,7 +16,7 @@ def info(model: Model, json: AsJson = False) -> None:
       jointdr info model.npz
       jointdr info model.npz --json
     """
-    from jointdr.runtime.modelfile import read_header
+    from jointdr.runtime import read_header
 
     found = opened(model)
     put_facts({**facts_of(found), "written by": f"jointdr {read_header(model)['library']}"}, json)

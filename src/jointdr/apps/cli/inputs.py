@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from jointdr.apps.cli.options import Source
 
 if TYPE_CHECKING:
-    from jointdr.data.dyads import Dyads
+    from jointdr.data import Dyads
 
 
 def dyads_of(source: Source) -> Dyads:
     """Read scores and features; anything missing is a ValueError that says which option to give."""
-    from jointdr.data.dyads import Dyads
+    from jointdr.data import Dyads
     from jointdr.datasets import read_pairs
 
     if source.data is not None:
@@ -49,7 +49,7 @@ def _archive(source: Source, path: Path) -> Dyads:
     others = [f.name for f in fields(source) if f.name not in ("data", "response") and _is_given(source, f.name)]
     if others:
         raise ValueError(f"--data has everything in one file: leave out {_option(others[0])}.")
-    from jointdr.datasets.archives import load_archive
+    from jointdr.datasets import load_archive
 
     return load_archive(path, source.response)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from jointdr.apps.cli.options import Settings
 
 if TYPE_CHECKING:
-    from jointdr.data.dyads import Dyads
-    from jointdr.prediction.recommender import Recommender
+    from jointdr.data import Dyads
+    from jointdr.prediction import Recommender
 
 METHODS = ("jdr", "pca", "phd", "sols", "imc", "none")
 OF_EMBEDDINGS = ("head", "kernel", "bandwidth", "raw_bandwidth", "mix", "scale", "borrow", "adaptive", "nearest")
@@ -36,7 +36,7 @@ def model_of(settings: Settings, dyads: Dyads) -> Recommender:
 def opened(path: Path) -> Recommender:
     """The model in a file, whichever of those that score pairs it is."""
     from jointdr import IMC, AssociationModel
-    from jointdr.runtime.modelfile import read_header
+    from jointdr.runtime import read_header
 
     kinds: dict[str, Any] = {cls.__name__: cls for cls in (AssociationModel, IMC)}
     kind = read_header(path).get("kind")

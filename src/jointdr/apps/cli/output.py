@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jointdr.apps.report.facts import in_words
-from jointdr.runtime.files import whole_file
+from jointdr.runtime import whole_file
 
 ENDINGS = (".tsv", ".csv", ".tsv.gz", ".csv.gz", ".parquet")
 

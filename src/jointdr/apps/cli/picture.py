@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from jointdr.apps.cli.contest import AT, Result
-from jointdr.plot.axes import save_figure
+from jointdr.plot import save_figure
 
 COLORS = ("#a0aec0", "#d69e2e", "#38a169", "#805ad5", "#2b6cb0")
 

@@ -13,8 +13,8 @@ from jointdr.apps.cli.options import AsJson, Model, NewColumns, NewRows, TableOu
 from jointdr.apps.cli.output import ENDINGS, put_table, require_writable, working
 
 if TYPE_CHECKING:
-    from jointdr.prediction.recommender import Recommender
-    from jointdr.runtime.arrays import Array
+    from jointdr.prediction import Recommender
+    from jointdr.runtime import Array
 
 Pairs = Annotated[
     Path | None, option("--pairs", metavar="FILE", help="The pairs to predict: row id, column id; all by default.")
@@ -59,7 +59,7 @@ class Place:
 def _all_pairs(model: Recommender, new: tuple[Any, Any]) -> Any:
     import numpy as np
 
-    from jointdr.prediction.ranking import table
+    from jointdr.prediction import table
 
     fitted = (model.row_ids_, model.column_ids_)
     ids = [known if X is None else X.index.to_numpy() for X, known in zip(new, fitted, strict=True)]

@@ -10,7 +10,7 @@ from jointdr.apps.cli.options import AsJson, Model, NewRows, TableOut, option
 from jointdr.apps.cli.output import ENDINGS, put_table, require_writable, working
 
 if TYPE_CHECKING:
-    from jointdr.prediction.recommender import Recommender
+    from jointdr.prediction import Recommender
 
 Count = Annotated[int, option("-k", metavar="K", help="How many columns for each row.")]
 OnlyRow = Annotated[list[str] | None, option("--row", metavar="ID", help="Only this row; may be given several times.")]
@@ -56,7 +56,7 @@ def _of_fitted(model: Recommender, places: list[int], k: int, exclude_known: boo
 
     A row that is fitted is scored by its place, because its features are not in the model.
     """
-    from jointdr.prediction.ranking import ScoreBlock, top_pairs
+    from jointdr.prediction import ScoreBlock, top_pairs
 
     if k < 1:
         raise ValueError(f"k={k} must be an integer >= 1.")

@@ -62,8 +62,8 @@ def report(
 def _fitted(path: Path) -> Any:
     """The model in a file, of any kind."""
     from jointdr import IMC, AssociationModel
-    from jointdr.prediction.association import FAMILY
-    from jointdr.runtime.modelfile import read_header
+    from jointdr.prediction import FAMILY
+    from jointdr.runtime import read_header
 
     kinds: dict[str, Any] = {**FAMILY, "AssociationModel": AssociationModel, "IMC": IMC}
     kind = read_header(path).get("kind")
@@ -78,8 +78,8 @@ def _about(path: Path | None) -> Any:
         return None
     import pandas as pd
 
-    from jointdr.datasets.lines import opened
-    from jointdr.datasets.readers import parquet_frame
+    from jointdr.datasets import parquet_frame
+    from jointdr.runtime import open_text
 
     name = path.name.lower()
     if name.endswith((".parquet", ".pq")):
@@ -88,7 +88,7 @@ def _about(path: Path | None) -> Any:
             raise ValueError(f"{path} has no columns.")
         return table if table.index.name is not None else table.set_index(table.columns[0])
     separator = "," if name.removesuffix(".gz").endswith(".csv") else "\t"
-    with opened(path) as file:
+    with open_text(path) as file:
         try:
             return pd.read_csv(file, sep=separator, index_col=0, converters={0: str})
         except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:

@@ -49,10 +49,10 @@ def reproduce(
 
     Exit code 1: something contradicts a value of the paper.
     """
-    from jointdr.apps import reproduce as paper
+    from jointdr.apps.reproduce import reproduce as run_studies
 
     try:
-        result = paper.reproduce(names or ["all"], out=out, repetitions=repetitions, fast=fast, jobs=jobs, data=data)
+        result = run_studies(names or ["all"], out=out, repetitions=repetitions, fast=fast, jobs=jobs, data=data)
     except KeyboardInterrupt:
         say("What is finished is kept: the same command goes on from here.")
         raise

@@ -13,9 +13,8 @@ from jointdr.apps.cli.output import ENDINGS, put_facts, put_json, require_writab
 from jointdr.apps.report.facts import facts_of, in_words
 
 if TYPE_CHECKING:
-    from jointdr.data.dyads import Dyads
-    from jointdr.prediction.recommender import Recommender
-    from jointdr.prediction.search.tuning import Tuning
+    from jointdr.data import Dyads
+    from jointdr.prediction import Recommender, Tuning
 
 Results = Annotated[
     Path | None, option("--results", metavar="FILE", help="Where the table of all settings goes, as .tsv, .csv, ....")
@@ -72,8 +71,7 @@ def tune(
 
 def _found(model: Recommender, dyads: Dyads, grid: Any, **held_out: Any) -> Tuning:
     """Tune and fit the model."""
-    from jointdr.prediction.association import AssociationModel
-    from jointdr.prediction.search.tuning import tuned
+    from jointdr.prediction import AssociationModel, tuned
 
     if isinstance(model, AssociationModel):
         return model.tune(dyads, grid=grid, **held_out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from jointdr.datasets.lines import after_header, id_of, lines, separator_of
+from jointdr.runtime import after_header, parse_id, read_lines, separator_of
 
 LONGEST_QUERY = 200
 """Characters of a search that are looked at."""
@@ -79,9 +79,9 @@ def read_names(path: str | os.PathLike[str]) -> dict[str, str]:
     path : path
         ``.tsv`` or ``.csv``, also with ``.gz``, with the names of its columns on the first line.
     """
-    header, rows = after_header(path, lines(path, separator_of(path), quoted=True))
+    header, rows = after_header(path, read_lines(path, separator_of(path), quoted=True))
     if len(header) < 2:
         raise ValueError(f"{path} has the single column {header[0]!r}: it needs ids first, and names.")
     folded = [title.casefold() for title in header]
     at = folded.index("name", 1) if "name" in folded[1:] else 1
-    return {id_of(path, number, fields[0], "id"): fields[at].strip() for number, fields in rows}
+    return {parse_id(path, number, fields[0], "id"): fields[at].strip() for number, fields in rows}

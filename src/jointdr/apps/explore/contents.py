@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from jointdr.apps.explore.session import Ranking, Session, Side, Subject
-from jointdr.prediction.explanation import Explanation
-from jointdr.runtime.arrays import Array
+from jointdr.prediction import Explanation
+from jointdr.runtime import Array
 
 SUGGESTED = 8
 """Rows and columns that the first page names."""

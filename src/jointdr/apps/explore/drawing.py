@@ -10,7 +10,7 @@ import numpy as np
 from jointdr.apps.explore.contents import Entry, Near
 from jointdr.apps.explore.placement import SIZE, dots
 from jointdr.apps.explore.session import Session, Side, Subject
-from jointdr.runtime.arrays import Array
+from jointdr.runtime import Array
 
 LABELS = 6
 """Entities with a label, at most: the one that the page is about, and the best."""

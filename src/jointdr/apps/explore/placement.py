@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jointdr.estimators.jdr import JDR
-from jointdr.prediction.association import AssociationModel
-from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.estimators import JDR
+from jointdr.prediction import AssociationModel
+from jointdr.runtime import Array, is_sparse
 
 SIZE = 1000
 """Width and height of a map, in its own units."""

@@ -8,11 +8,8 @@ from typing import Protocol
 import numpy as np
 from scipy import sparse
 
-from jointdr.prediction.heads.column_weights import Columns, effective
-from jointdr.prediction.heads.kernels import VANISHING, AnyKernel
-from jointdr.prediction.heads.regression import GridRegression
-from jointdr.prediction.heads.ridge import GridRidge
-from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.prediction import VANISHING, AnyKernel, Columns, GridRegression, GridRidge, effective
+from jointdr.runtime import Array, is_sparse
 
 HELD = 5e8
 """Memory in bytes for the weights between the entities of one kind, enough for 7900 of them. Those of more entities

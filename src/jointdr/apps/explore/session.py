@@ -15,12 +15,10 @@ from jointdr.apps.explore.catalog import Catalog
 from jointdr.apps.explore.placement import dots, planes_of
 from jointdr.apps.explore.scores import scores_of
 from jointdr.apps.explore.uploads import Table
-from jointdr.data.views import default_name
+from jointdr.data import default_name
 from jointdr.metrics import round_scores
-from jointdr.prediction.association import AssociationModel
-from jointdr.prediction.explanation import Explanation
-from jointdr.prediction.heads.regression import GridRegression
-from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.prediction import AssociationModel, Explanation, GridRegression
+from jointdr.runtime import Array, is_sparse
 
 RANKINGS, EXPLANATIONS, UPLOADS = 64, 256, 10
 """How many are kept; the oldest is forgotten first."""

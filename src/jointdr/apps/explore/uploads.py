@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jointdr.runtime.arrays import Array
+from jointdr.runtime import Array
 
 MOST_ROWS = 100
 MOST_CELLS = 1_000_000

@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jointdr.runtime.files import write_text
+from jointdr.runtime import write_text
 
 if TYPE_CHECKING:
-    from jointdr.data.dyads import Dyads
+    from jointdr.data import Dyads
 
 
 def write_report(

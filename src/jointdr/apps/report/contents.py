@@ -10,16 +10,12 @@ import numpy as np
 
 from jointdr.apps.report.facts import facts_of
 from jointdr.apps.report.tables import About
-from jointdr.data.dyads import Dyads
-from jointdr.diagnostics import diagnose
-from jointdr.diagnostics.rank_profile import RankProfile, rank_profile
-from jointdr.estimators.base import ViewsTransformer
-from jointdr.estimators.jdr import JDR
-from jointdr.plot.coordinates import coordinates
-from jointdr.plot.curves import recalls
-from jointdr.plot.features import heaviest
-from jointdr.prediction.ranking import top_pairs
-from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.data import Dyads
+from jointdr.diagnostics import RankProfile, diagnose, rank_profile
+from jointdr.estimators import JDR, ViewsTransformer
+from jointdr.plot import coordinates, heaviest, recalls
+from jointdr.prediction import top_pairs
+from jointdr.runtime import Array, is_sparse
 
 MOST_POINTS = 5000
 MOST_LISTED = 30_000

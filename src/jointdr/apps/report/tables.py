@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.plot.coordinates import MOST_GROUPS, groups
-from jointdr.runtime.arrays import Array
+from jointdr.plot import MOST_GROUPS, groups
+from jointdr.runtime import Array
 
 N_BINS = 5
 """Numbers are coloured by so many bins, with equally many entities in each."""

@@ -26,9 +26,8 @@ from jointdr.apps.reproduce.recalls import RecallFigure, draw_recalls, write_rec
 from jointdr.apps.reproduce.schedule import measured
 from jointdr.apps.reproduce.study import Figure
 from jointdr.apps.reproduce.summary import Verdict, verdict
-from jointdr.plot.repetitions import Curve
-from jointdr.runtime.arrays import Array
-from jointdr.runtime.progress import reporter
+from jointdr.plot import Curve
+from jointdr.runtime import Array, reporter
 
 __all__ = ["FIGURES", "Reproduction", "reproduce"]
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from jointdr.apps.reproduce.study import Study
-from jointdr.runtime.arrays import Array
-from jointdr.runtime.files import write_text
+from jointdr.runtime import Array, write_text
 
 
 class Cache:

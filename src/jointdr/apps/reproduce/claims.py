@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from jointdr.apps.reproduce.summary import Answer
-from jointdr.plot.repetitions import reach
-from jointdr.runtime.arrays import Array
+from jointdr.plot import reach
+from jointdr.runtime import Array
 
 
 @dataclass(frozen=True)

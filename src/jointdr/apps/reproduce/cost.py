@@ -29,9 +29,8 @@ from jointdr.apps.reproduce.joint_kernel import JointKernelRegression, by_defini
 from jointdr.apps.reproduce.outputs import markdown, write_rows
 from jointdr.apps.reproduce.study import Study
 from jointdr.apps.reproduce.summary import slope
-from jointdr.prediction.heads.kernels import Kernel
-from jointdr.runtime.arrays import Array
-from jointdr.runtime.progress import duration
+from jointdr.prediction import Kernel
+from jointdr.runtime import Array, duration
 
 R, SWEEPS = 10, 5
 Call = Callable[[], object]

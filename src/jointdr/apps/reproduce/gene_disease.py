@@ -20,9 +20,8 @@ from jointdr.apps.reproduce.gene_disease_data import GeneDiseaseData, load
 from jointdr.apps.reproduce.joint_kernel import JointKernelRegression
 from jointdr.apps.reproduce.recalls import RecallFigure, Series, Values
 from jointdr.apps.reproduce.study import Study
-from jointdr.evaluation.evaluate import evaluate
-from jointdr.evaluation.methods import BANDWIDTHS, Method, standard_methods
-from jointdr.runtime.arrays import Array
+from jointdr.evaluation import BANDWIDTHS, Method, evaluate, standard_methods
+from jointdr.runtime import Array
 
 K = tuple(range(10, 101, 10))
 RANKS = (20, 40, 60, 80, 100)

@@ -11,12 +11,19 @@ from pathlib import Path
 
 import numpy as np
 
-from jointdr.data.dyads import Dyads, UnmatchedWarning
-from jointdr.datasets import load_archive, load_hpo, read_disgenet, read_humannet, read_mimminer, read_pairs
-from jointdr.datasets.archives import N_SPECTRAL, stored_sparse
-from jointdr.evaluation.methods import reduced
-from jointdr.runtime.archive import Archive
-from jointdr.runtime.arrays import Array
+from jointdr.data import Dyads, UnmatchedWarning
+from jointdr.datasets import (
+    N_SPECTRAL,
+    load_archive,
+    load_hpo,
+    read_disgenet,
+    read_humannet,
+    read_mimminer,
+    read_pairs,
+    stored_sparse,
+)
+from jointdr.evaluation import reduced
+from jointdr.runtime import Archive, Array
 
 ARCHIVE = "gda_humannet_omimgenes.npz"
 CURATED = "Y_curated_v3"

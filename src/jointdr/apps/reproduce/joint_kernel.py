@@ -21,14 +21,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from jointdr.data.dyads import Dyads
-from jointdr.data.splits import Split, splits
-from jointdr.estimators.phd import PHD
-from jointdr.prediction.heads.kernels import spread, squared_distances
-from jointdr.prediction.ranking import ScoreBlock
-from jointdr.prediction.recommender import Recommender
-from jointdr.prediction.search.tuning import judged
-from jointdr.runtime.arrays import Array, is_sparse, slices
+from jointdr.data import Dyads, Split, splits
+from jointdr.estimators import PHD
+from jointdr.prediction import Recommender, ScoreBlock, judged, spread, squared_distances
+from jointdr.runtime import Array, is_sparse, slices
 
 LIMIT = 600.0
 """Exponents may differ by so much within a row, so that what is lost to underflow is less than exp(−100) of the sum."""

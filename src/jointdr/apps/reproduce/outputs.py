@@ -14,7 +14,7 @@ from jointdr.apps.reproduce.cache import write
 from jointdr.apps.reproduce.claims import Claim
 from jointdr.apps.reproduce.study import Figure
 from jointdr.apps.reproduce.summary import Verdict
-from jointdr.plot.repetitions import Curve
+from jointdr.plot import Curve
 
 Curves = Mapping[tuple[str, str], Curve]
 """The measured curves, by the names of study and curve."""

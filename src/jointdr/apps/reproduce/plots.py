@@ -12,8 +12,7 @@ import numpy as np
 from jointdr.apps.reproduce.outputs import Curves
 from jointdr.apps.reproduce.study import Figure, Line, Panel
 from jointdr.apps.reproduce.summary import slope
-from jointdr.plot.axes import name_ticks, save_figure
-from jointdr.plot.repetitions import Curve, reach
+from jointdr.plot import Curve, name_ticks, reach, save_figure
 
 
 def require_matplotlib() -> None:

@@ -13,7 +13,7 @@ from jointdr.apps.reproduce.claims import Claim
 from jointdr.apps.reproduce.outputs import write_rows
 from jointdr.apps.reproduce.plots import canvas_of, save
 from jointdr.apps.reproduce.study import Study
-from jointdr.runtime.arrays import Array
+from jointdr.runtime import Array
 
 Values = Mapping[str, Array]
 """What was measured, by the name of the study: (repetitions, curves, x)."""

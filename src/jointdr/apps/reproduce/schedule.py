@@ -12,8 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from jointdr.apps.reproduce.cache import Cache
 from jointdr.apps.reproduce.study import Study
-from jointdr.runtime.arrays import Array
-from jointdr.runtime.progress import Report
+from jointdr.runtime import Array, Report
 
 BATCH_SECONDS = 10.0
 """Repetitions are made and stored in batches of about this length: an interruption loses no more than that."""

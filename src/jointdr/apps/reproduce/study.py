@@ -12,7 +12,7 @@ import numpy as np
 
 from jointdr._version import __version__
 from jointdr.apps.reproduce.paper_values import Plotted
-from jointdr.runtime.arrays import Array
+from jointdr.runtime import Array
 
 RECIPE = 1
 """Counts changes of code that change numbers: results of an earlier recipe are not used again."""

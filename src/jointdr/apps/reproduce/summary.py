@@ -10,8 +10,8 @@ import numpy as np
 
 from jointdr.apps.reproduce.paper_values import REPETITIONS
 from jointdr.apps.reproduce.study import Line
-from jointdr.plot.repetitions import Curve, reach
-from jointdr.runtime.arrays import Array
+from jointdr.plot import Curve, reach
+from jointdr.runtime import Array
 
 Answer = Literal["ok", "unclear", "no"]
 

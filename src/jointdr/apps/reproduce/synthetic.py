@@ -13,10 +13,9 @@ from sklearn.base import clone
 
 from jointdr import JDR
 from jointdr.apps.reproduce.study import Study
-from jointdr.datasets import SyntheticModel
-from jointdr.datasets.synthetic import shared_blocks
+from jointdr.datasets import SyntheticModel, shared_blocks
 from jointdr.metrics import nsee
-from jointdr.runtime.arrays import Array
+from jointdr.runtime import Array
 
 BLOCK_BYTES = 32_000_000
 """Size of a block of one view: no more than a few of these are held, whatever the number of rows."""

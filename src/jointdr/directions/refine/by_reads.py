@@ -24,9 +24,8 @@ from jointdr.directions.refine.link_functions import (
     tuned,
 )
 from jointdr.directions.refine.problem import Bases, Charts, Errors, Problem, Sweep
-from jointdr.engines.reduction import MomentsOf, RandomParts, RowBlock
-from jointdr.engines.rows import Rows
-from jointdr.runtime.arrays import Array, as_float, float_dtype, inner, like, to_numpy
+from jointdr.engines import MomentsOf, RandomParts, RowBlock, Rows
+from jointdr.runtime import Array, as_float, float_dtype, inner, like, to_numpy
 
 
 class ProblemByReads(Problem):

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.runtime.arrays import Array, slices
+from jointdr.runtime import Array, slices
 
 N_FOURIER = 400
 """Random Fourier features of a learned link: half as many make directions 5 % less accurate, more no better."""

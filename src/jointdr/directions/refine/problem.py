@@ -23,9 +23,8 @@ from jointdr.directions.refine.link_functions import (
     fit_learned,
     refitted,
 )
-from jointdr.engines.reduction import RandomParts, RowBlock
-from jointdr.engines.rows import LARGE_BLOCK_BYTES, Rows, block_rows
-from jointdr.runtime.arrays import Array, as_float, float_dtype, inner, like, slices, to_numpy
+from jointdr.engines import LARGE_BLOCK_BYTES, RandomParts, RowBlock, Rows, block_rows
+from jointdr.runtime import Array, as_float, float_dtype, inner, like, slices, to_numpy
 
 ITERATIONS = 4
 """Iterations of least squares per step. Normalized features are nearly orthonormal: more of them change nothing."""

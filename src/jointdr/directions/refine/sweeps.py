@@ -25,10 +25,8 @@ from jointdr.directions.normalize import RankError, Whitener
 from jointdr.directions.refine.by_reads import ProblemByReads
 from jointdr.directions.refine.link_functions import Link, Products
 from jointdr.directions.refine.problem import Bases, Charts, Errors, Problem, ProblemInMemory, Sweep
-from jointdr.engines.reduction import RowBlock
-from jointdr.engines.rows import Rows
-from jointdr.engines.stream import Stream
-from jointdr.runtime.arrays import Array
+from jointdr.engines import RowBlock, Rows, Stream
+from jointdr.runtime import Array
 
 LINKS = ("auto", "bilinear", "learned")
 

@@ -8,13 +8,13 @@ from typing import Literal
 
 import numpy as np
 
-from jointdr.data.scores import is_implicit
+from jointdr.data import is_implicit
 from jointdr.metrics import expected_recall
 from jointdr.prediction.heads.column_weights import Columns, dense
 from jointdr.prediction.heads.kernels import AnyKernel, Kernel, Mixture, spread
 from jointdr.prediction.heads.nearest import Found
 from jointdr.prediction.heads.regression import GridRegression
-from jointdr.runtime.arrays import Array, slices
+from jointdr.runtime import Array, slices
 
 MULTIPLES = np.geomspace(0.03, 1.0, 16)
 """Bandwidths that are tried, as multiples of the root mean square distance; three times as many if adaptive."""

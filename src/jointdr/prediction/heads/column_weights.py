@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from jointdr.prediction.heads.kernels import VANISHING, AnyKernel, Mixture, rescaled
-from jointdr.runtime.arrays import Array, is_sparse, slices
+from jointdr.runtime import Array, is_sparse, slices
 
 
 class Columns:

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from jointdr.engines.rows import LARGE_BLOCK_BYTES
-from jointdr.moments.moments import Moments
-from jointdr.runtime.arrays import Array, as_float, float_dtype, inner, slices
+from jointdr.engines import LARGE_BLOCK_BYTES
+from jointdr.moments import Moments
+from jointdr.runtime import Array, as_float, float_dtype, inner, slices
 
 CG_ITERATIONS = 30
 """Conjugate gradient iterations per half-step at most. Where pairs are nearly independent, three or four are enough."""

@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.estimators.base import ViewsTransformer
+from jointdr.estimators import ViewsTransformer
 from jointdr.prediction.heads.kernels import Kernel, Mixture, spread, unit_rows
 from jointdr.prediction.heads.nearest import Found, Index
-from jointdr.runtime.archive import stored
-from jointdr.runtime.arrays import Array, is_sparse, require_squares
-from jointdr.runtime.modelfile import matrix_from_arrays, matrix_to_arrays
+from jointdr.runtime import Array, is_sparse, matrix_from_arrays, matrix_to_arrays, require_squares, stored
 
 Tables = tuple[Array, ...]
 """The same entities in one or two descriptions."""

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from jointdr.prediction.heads.nearest import Found, Index
-from jointdr.runtime.arrays import Array, is_sparse, scale_rows
+from jointdr.runtime import Array, is_sparse, scale_rows
 
 VANISHING = float(np.finfo(float).tiny)
 """A point whose weights add up to less than this, about 37 bandwidths from everything, has no neighbours."""

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jointdr.runtime import memory
-from jointdr.runtime.arrays import Array, is_sparse, slices
+from jointdr.runtime import Array, is_sparse, memory, slices
 
 NEIGHBORS = 50
 """Neighbours of an entity that count, unless another number is given."""

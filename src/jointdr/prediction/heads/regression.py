@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jointdr.data.scores import values_at
+from jointdr.data import values_at
 from jointdr.prediction.heads.column_weights import Columns, dense, effective, scaled, squares, totals
 from jointdr.prediction.heads.kernels import VANISHING, AnyKernel, rescaled
 from jointdr.prediction.ranking import ScoreBlock, SparseBlock
-from jointdr.runtime.arrays import Array, is_sparse
+from jointdr.runtime import Array, is_sparse
 
 GRAPH_BYTES = 1e8
 """Memory for the search of neighbours of columns, some at a time; the graph itself takes what it takes."""

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jointdr.engines.device import require_device, require_torch
+from jointdr.engines import require_device, require_torch
 from jointdr.prediction.heads.kernels import VANISHING, AnyKernel, Kernel, Mixture
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.prediction.ranking import ScoreBlock
-from jointdr.runtime.arrays import Array, is_sparse, slices
+from jointdr.runtime import Array, is_sparse, slices
 
 
 @dataclass(frozen=True)

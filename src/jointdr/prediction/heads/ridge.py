@@ -21,8 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from jointdr.prediction.heads.completion import Pairs
 from jointdr.prediction.heads.kernels import Mixture
 from jointdr.prediction.ranking import ScoreBlock
-from jointdr.runtime import memory
-from jointdr.runtime.arrays import Array, dense_product, is_sparse, slices
+from jointdr.runtime import Array, dense_product, is_sparse, memory, slices
 
 ITERATIONS = 500
 """Of conjugate gradients, at most."""

@@ -12,7 +12,7 @@ import numpy as np
 from jointdr.prediction.heads.column_weights import Columns
 from jointdr.prediction.heads.kernels import VANISHING, Mixture
 from jointdr.prediction.heads.regression import GridRegression
-from jointdr.runtime.arrays import Array, is_sparse, slices
+from jointdr.runtime import Array, is_sparse, slices
 
 SAMPLE = 200
 """Entities of a kind that are looked at, at most."""

@@ -1,0 +1,1 @@
+"""Choices of a prediction model by held-out associations."""

@@ -17,13 +17,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from jointdr.data.dyads import Dyads
-from jointdr.data.splits import By, Split, splits
-from jointdr.directions.normalize import RankError
-from jointdr.estimators.base import ViewsTransformer
-from jointdr.estimators.family import PCA
-from jointdr.estimators.jdr import JDR
-from jointdr.estimators.phd import PHD
+from jointdr.data import By, Dyads, Split, splits
+from jointdr.directions import RankError
+from jointdr.estimators import JDR, PCA, PHD, ViewsTransformer
 from jointdr.metrics import expected_recalls
 from jointdr.prediction.association import AssociationModel
 from jointdr.prediction.heads.column_weights import Columns, dense
@@ -32,8 +28,7 @@ from jointdr.prediction.heads.regression import GridRegression
 from jointdr.prediction.heads.ridge import ROUGH_REDUCTION
 from jointdr.prediction.ranking import table
 from jointdr.prediction.recommender import Recommender
-from jointdr.runtime.arrays import Array, is_sparse
-from jointdr.runtime.progress import Progress
+from jointdr.runtime import Array, Progress, is_sparse
 
 RECALL_AT = (10, 30, 100)
 """Links are judged by the mean of the recalls at these numbers of retrieved entities."""

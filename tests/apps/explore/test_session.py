@@ -1,0 +1,242 @@
+"""What the page computes is what the model says, for one row or column at a time."""
+
+from __future__ import annotations
+
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from jointdr import JDR, PCA, AssociationModel
+from jointdr.apps.explore.catalog import Catalog, read_names
+from jointdr.apps.explore.placement import MARGIN, SIZE
+from jointdr.apps.explore.scores import KernelScores, scores_of
+from jointdr.apps.explore.session import Kept, Session, Subject
+from jointdr.apps.explore.uploads import Table
+from tests.apps.explore.conftest import dyads_of, fitted
+
+MODELS = {
+    "links": {"kind": "links"},
+    "some grades": {"kind": "some"},
+    "all grades": {"kind": "all"},
+    "lonely": {"kind": "some", "bandwidth": 0.004},
+    "cosine": {"kind": "links", "kernel": "cosine"},
+    "own": {"kind": "links", "borrow": 0.3, "mix": (0.5, 0.2)},
+    "adaptive": {"kind": "some", "adaptive": 4},
+    "nearest links": {"nearest": 4},
+    "nearest grades": {"kind": "some", "nearest": 4},
+    "columns alone": {"kind": "some", "bandwidth": (0.4, 0.0)},
+    "bilinear": {"kind": "links", "head": "bilinear", "bandwidth": 1.0},
+    "kernel ridge": {"kind": "some", "head": "kernel_ridge"},
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_scores_are_those_of_the_model(name):
+    model = fitted(**MODELS[name])
+    scores, expected = scores_of(model._head), model.predict()
+    for i in (0, 7, 59):
+        np.testing.assert_allclose(scores.of_row(None, i), expected[i], rtol=1e-9, atol=1e-12)
+    for j in (0, 7, 44):
+        np.testing.assert_allclose(scores.of_column(j), expected[:, j], rtol=1e-9, atol=1e-12)
+    places = np.array([3, 40, 0])
+    found = scores.neighbors(None, 5, places)
+    if model.head == "kernel":
+        np.testing.assert_allclose(found, model.neighbors()[5, places], rtol=1e-9)
+    else:
+        assert found is None
+
+
+def test_scores_do_not_depend_on_what_is_held():
+    model = fitted("some")
+    held, computed = KernelScores(model._head), KernelScores(model._head, held=1000.0)
+    assert computed._columns.held is None
+    np.testing.assert_allclose(held.of_row(None, 3), computed.of_row(None, 3), rtol=1e-12)
+    np.testing.assert_allclose(held.of_column(3), computed.of_column(3), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["links", "some"])
+def test_rankings_are_those_of_recommend(kind):
+    model = fitted(kind)
+    session = Session(model)
+    best = model.recommend(k=10)
+    for i, id in enumerate(model.row_ids_[:20]):
+        order = session.ranking(Subject("row", i)).shown(False)[:10]
+        assert model.column_ids_[order].tolist() == best[best["row"] == id]["column"].tolist()
+    with_known = model.recommend(k=45, exclude_known=False)
+    order = session.ranking(Subject("row", 4)).shown(True)
+    assert model.column_ids_[order].tolist() == with_known[with_known["row"] == "d/4"]["column"].tolist()
+
+
+def test_what_is_known_of_a_column():
+    model = fitted()
+    ranking = Session(model).ranking(Subject("column", 4))
+    np.testing.assert_array_equal(ranking.known, model._known.toarray()[:, 4] > 0)
+    assert not ranking.known[ranking.shown(False)].any()
+
+
+def test_where_everything_is_known_everything_is_ranked():
+    ranking = Session(fitted("all")).ranking(Subject("row", 0))
+    assert ranking.all_known
+    assert len(ranking.shown(False)) == 45
+
+
+@pytest.mark.parametrize("options", [{}, {"kernel": "cosine"}, {"mix": 0.3}])
+def test_uploads_are_new_rows(options):
+    model, X = fitted("links", **options), np.random.default_rng(5).standard_normal((3, 4))
+    session = Session(model)
+    key = session.keep(Table(("p", "q", "r"), X))
+    expected = model.predict(X)
+    for i in range(3):
+        subject = Subject("row", i, key)
+        np.testing.assert_allclose(session.ranking(subject).scores, expected[i], rtol=1e-9)
+        assert not session.ranking(subject).known.any()
+        assert session.why(subject, 2).score == pytest.approx(expected[i, 2])
+        assert (session.at(subject) >= 0).all()
+    np.testing.assert_allclose(
+        session.neighbors(Subject("row", 1, key), np.array([4, 9])), model.neighbors(X)[1, [4, 9]]
+    )
+
+
+def test_an_upload_that_is_a_known_row_lies_where_that_lies():
+    dyads = dyads_of("links")
+    session = Session(fitted())
+    key = session.keep(Table(("copy",), dyads.A[[7]]))
+    assert session.nearest(Subject("row", 0, key), 1)[0][0] == 7
+    np.testing.assert_allclose(session.at(Subject("row", 0, key)), session.at(Subject("row", 7)), atol=1e-6)
+
+
+def test_features_as_they_are_may_be_sparse():
+    rng = np.random.default_rng(0)
+    A, B = (sparse.random_array((40, 30), density=0.3, rng=rng, format="csr") for _ in (0, 1))
+    Y = sparse.csr_array((rng.random((40, 40)) < 0.1).astype(float))
+    model = AssociationModel(None, kernel="cosine", bandwidth=0.6).fit(Y, A, B)
+    session = Session(model)
+    assert not session.is_one_map
+    X = A[[3]].toarray()
+    key = session.keep(Table(("x",), X))
+    np.testing.assert_allclose(session.ranking(Subject("row", 0, key)).scores, model.predict(A[[3]])[0])
+    assert session.nearest(Subject("row", 0, key), 1)[0][0] == 3
+    assert session.why(Subject("row", 0, key), 0).score == pytest.approx(model.predict(A[[3]])[0, 0])
+
+
+def test_nearest():
+    model = fitted()
+    Z = model._sides[0].points[0]
+    D = np.linalg.norm(Z - Z[9], axis=1)
+    order = np.argsort(D)[1:6]
+    found = Session(model).nearest(Subject("row", 9), 5)
+    assert [place for place, _ in found] == order.tolist()
+    np.testing.assert_allclose([d for _, d in found], D[order], rtol=1e-6)
+
+
+def test_explanations_are_those_of_the_model(model):
+    session = Session(model)
+    found, expected = session.why(Subject("row", 2), 5), model.explain("d/2", "t 5", k=8)
+    assert found.score == expected.score
+    assert found.pairs.equals(expected.pairs)
+    assert session.why(Subject("row", 2), 5) is found
+
+
+def test_one_row_does_not_form_all_scores():
+    """The memory of an answer is far less than that of all scores."""
+    m = 1500
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((m, 4)), rng.standard_normal((m, 4))
+    Y = sparse.csr_array((rng.random((m, m)) < 0.01).astype(float))
+    session = Session(AssociationModel(JDR(2), bandwidth=0.3).fit(Y, A, B))
+    tracemalloc.start()
+    session.ranking(Subject("row", 3))
+    session.ranking(Subject("column", 3))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * m * m / 10
+
+
+# ---------------------------------------------------------------- what is kept
+
+
+def test_what_is_kept_is_bounded():
+    kept = Kept(3)
+    for i in range(5):
+        kept.put(i, str(i))
+        kept.get(2)
+    assert len(kept) == 3
+    assert kept.get(2) == "2"
+    assert kept.get(0) is None
+
+
+def test_old_uploads_are_forgotten():
+    session = Session(fitted())
+    keys = [session.keep(Table(("x",), np.zeros((1, 4)))) for _ in range(12)]
+    assert len(set(keys)) == 12
+    assert session.uploaded(keys[0]) is None
+    assert session.uploaded(keys[-1]) is not None
+    with pytest.raises(LookupError, match="send it again"):
+        session.ranking(Subject("row", 0, keys[0]))
+
+
+def test_answers_at_the_same_time():
+    model = fitted()
+    session, expected = Session(model), model.predict()
+    found = {}
+    threads = [
+        threading.Thread(target=lambda i=i: found.update({i: session.ranking(Subject("row", i)).scores}))
+        for i in range(30)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for i in range(30):
+        np.testing.assert_allclose(found[i], expected[i], rtol=1e-9)
+
+
+# ---------------------------------------------------------------- the map
+
+
+@pytest.mark.parametrize(("embedding", "one"), [(JDR(2), True), (PCA(2), False), (None, False), (JDR(1), True)])
+def test_everything_lies_on_the_map(embedding, one):
+    dyads = dyads_of("links")
+    session = Session(AssociationModel(embedding, bandwidth=0.4).fit(dyads))
+    assert session.is_one_map is one
+    for places in session.places:
+        assert np.isfinite(places).all()
+        assert places.min() >= MARGIN
+        assert places.max() <= SIZE - MARGIN
+
+
+def test_the_map_shows_the_directions_that_differ_most():
+    model = fitted("links", scale=0.0)
+    Z = np.vstack([side.points[0] for side in model._sides])
+    session = Session(model)
+    directions = session._planes[0].directions
+    U = np.linalg.svd(Z - Z.mean(axis=0), full_matrices=False)[2][:2].T
+    np.testing.assert_allclose(directions @ directions.T, U @ U.T, atol=1e-8)
+
+
+# ---------------------------------------------------------------- names
+
+
+def test_search_puts_the_best_first():
+    catalog = Catalog("gene", ["12", "1", "312", "7"], {"7": "alpha 12 beta", "1": "Straße 12"})
+    places, count = catalog.search("12", 3)
+    assert (places[0], count) == (0, 4)
+    assert len(places) == 3
+    assert catalog.search("STRASSE", 5)[0] == [1]
+    assert catalog.search("beta alpha", 5)[0] == [3]
+    assert catalog.search("  ", 5) == ([], 0)
+    assert catalog.search("*", 5) == ([], 0)
+
+
+def test_names_from_a_table(tmp_path):
+    path = tmp_path / "genes.tsv"
+    path.write_text("id\tlength\tName\n007\t5\tBond\n8\t6\t\n")
+    names = read_names(path)
+    assert names == {"007": "Bond", "8": ""}
+    assert Catalog("gene", ["8"], names).name(0) == "8"
+    path.write_text("id\n1\n")
+    with pytest.raises(ValueError, match="single column 'id'"):
+        read_names(path)

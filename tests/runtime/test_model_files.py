@@ -1,0 +1,68 @@
+"""Model files of every format ever released are still read, and give what they gave."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jointdr import IMC, AssociationModel, Popularity
+from jointdr.engines import checkpoint
+from jointdr.prediction.association import FAMILY
+from jointdr.runtime.modelfile import FORMAT, load_model, read_header
+
+FOLDER = Path(__file__).parents[1] / "fixtures" / "models"
+FILES = sorted(path for path in FOLDER.glob("*/*.npz") if not path.name.endswith(".expected.npz"))
+CLASSES = {**FAMILY, "AssociationModel": AssociationModel, "IMC": IMC, "Popularity": Popularity}
+
+
+def expected_of(path):
+    with np.load(path.with_suffix(".expected.npz")) as file:
+        return dict(file)
+
+
+def numbered(arrays, name):
+    return [arrays[f"{name}.{k}"] for k in range(sum(key.startswith(f"{name}.") for key in arrays))]
+
+
+def test_there_are_files_of_the_present_format_and_of_every_kind():
+    found = {read_header(path)["kind"] for path in FILES if path.parent.name == f"format-{FORMAT}"}
+    assert found == {*CLASSES, checkpoint.KIND}
+    heads = {read_header(path)["params"].get("head") for path in FILES if path.name.startswith("association")}
+    assert heads == {"kernel", "bilinear", "kernel_ridge"}
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in FILES if p.stem != "checkpoint"], ids=lambda p: f"{p.parent.name}/{p.stem}"
+)
+def test_a_model_gives_what_it_gave(path):
+    expected = expected_of(path)
+    model = CLASSES[str(expected["kind"])].load(path)
+    inputs = numbered(expected, "input")
+    found = (model.predict(), model.predict(*inputs)) if hasattr(model, "recommend") else model.transform(tuple(inputs))
+    for one, two in zip(found, numbered(expected, "output"), strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if p.stem == "checkpoint"], ids=lambda p: p.parent.name)
+def test_a_checkpoint_holds_what_it_held(path):
+    expected = expected_of(path)
+    _, (read, *_) = load_model(path, checkpoint.KIND, checkpoint.contents)
+    moments = read["state"].central()
+    assert read["rows"] == expected["rows"]
+    np.testing.assert_allclose(moments.covariance(0), expected["covariance"], rtol=1e-10)
+    np.testing.assert_allclose(moments.third(0, 1), expected["third"], rtol=1e-10)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: f"{p.parent.name}/{p.stem}")
+def test_a_file_of_the_future_is_refused(path, tmp_path):
+    with np.load(path) as file:
+        arrays = dict(file)
+    header = {**json.loads(arrays["header"].tobytes()), "format": FORMAT + 1, "library": "9.8.7"}
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    np.savez(tmp_path / "later.npz", **arrays)
+    load = CLASSES[header["kind"]].load if header["kind"] in CLASSES else read_header
+    with pytest.raises(ValueError, match=r"later.npz was written by jointdr 9.8.7 in format \d+; .* Update jointdr"):
+        load(tmp_path / "later.npz")
