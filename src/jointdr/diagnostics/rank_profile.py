@@ -28,6 +28,7 @@ from jointdr.directions import (
 )
 from jointdr.engines import Grid, Rows
 from jointdr.estimators import JDR
+from jointdr.moments import merged
 from jointdr.runtime import Array
 
 
@@ -194,7 +195,7 @@ def rank_profile(
         options = replace(options, extra=useful_moments(held_out, options))
     criterion = rank_criterion(held_out, options.extra)
 
-    whole = sum(parts[1:], parts[0]).to_numpy()
+    whole = merged(parts).to_numpy()
     maps = whiteners(whole, options.normalize, options.ridge, options.names, options.features)
     require_rank(maps, options)
     blocks = normalized(placed(whole, options), maps, options)

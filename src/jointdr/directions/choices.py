@@ -19,7 +19,7 @@ from jointdr.directions import proxy, selection
 from jointdr.directions.jdr import Options, normalized, placed, unfolding
 from jointdr.directions.normalize import Whitener, whiteners
 from jointdr.directions.svd import left_vectors, svd
-from jointdr.moments import Moments
+from jointdr.moments import Moments, merged
 from jointdr.runtime import Array
 
 CHANCE = 0.008
@@ -53,7 +53,7 @@ def folds(parts: Sequence[Moments], options: Options) -> list[Fold]:
     result = []
     for i, part in enumerate(parts):
         rest = [p for j, p in enumerate(parts) if j != i]
-        train = sum(rest[1:], rest[0]).to_numpy()
+        train = merged(rest).to_numpy()
         maps = whiteners(train, options.normalize, options.ridge, options.names, options.features)
         train = placed(train, options)
         blocks = normalized(train, maps, options)

@@ -16,7 +16,7 @@ from jointdr.directions.embedding import Embedding, signs_of
 from jointdr.directions.jdr import Options, require_rank
 from jointdr.directions.normalize import Whitener, whiteners
 from jointdr.directions.svd import left_vectors
-from jointdr.moments import Moments
+from jointdr.moments import Moments, merged
 from jointdr.runtime import Array
 
 NEW_DIRECTION = 1e-10
@@ -142,7 +142,7 @@ def save(parts: Sequence[Moments], options: Options) -> Embedding:
         Those of each slice, with full covariances.
     options : Options
     """
-    whole = sum(parts[1:], parts[0])
+    whole = merged(parts)
     maps = maps_of(whole, options)
     slices = [(np.sqrt(part.weight / whole.weight), part.central()) for part in parts if part.weight > 0]
     columns = []

@@ -19,7 +19,7 @@ from jointdr.directions.embedding import Embedding, projected, signs_of
 from jointdr.directions.jdr import Options
 from jointdr.directions.normalize import Whitener, joint_whitening, regularized, whiteners
 from jointdr.engines import Grid, RowBlock
-from jointdr.moments import Moments
+from jointdr.moments import Moments, merged
 from jointdr.runtime import Array, to_numpy
 
 
@@ -72,7 +72,7 @@ def sols(parts: Sequence[Moments], options: Options) -> Embedding:
         Those of each subpopulation, with the ``"means"`` block and the cross covariance.
     options : Options
     """
-    whole = sum(parts[1:], parts[0])
+    whole = merged(parts)
     maps = maps_of(whole, options)
     inside = {h: part for h, part in enumerate(parts) if part.weight > 0}
     require_directions(

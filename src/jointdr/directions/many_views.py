@@ -15,7 +15,7 @@ from jointdr.directions.normalize import Whitener, whiteners
 from jointdr.directions.svd import left_vectors
 from jointdr.directions.tensor import TensorParts
 from jointdr.engines import Rows
-from jointdr.moments import Moments
+from jointdr.moments import Moments, merged
 from jointdr.runtime import Array
 
 Bases = Sequence[Array]
@@ -51,7 +51,7 @@ def jdr_of_views(
     O(m n s), and K reads for each of the n_iter + n_hooi sweeps that sharpen it. Held-out folds are normalized like
     all rows together, so that one tensor per fold serves every choice.
     """
-    whole = sum(parts[1:], parts[0]).to_numpy()
+    whole = merged(parts).to_numpy()
     maps = whiteners(whole, options.normalize, options.ridge, options.names, options.features)
     require_rank(maps, options)  # 1 where it is left to the data
     about = placed(whole, options)

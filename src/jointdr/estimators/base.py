@@ -33,7 +33,7 @@ from jointdr.directions import OVERFLOW, SMALLEST_VARIANCE, UNDERFLOW, Embedding
 from jointdr.engines import Grid, Rows, Source, Stream
 from jointdr.estimators.saving import load_estimator, save_estimator
 from jointdr.estimators.streaming import READ_ONCE, as_source, no_response, stream_of
-from jointdr.moments import Moments
+from jointdr.moments import Moments, merged
 from jointdr.runtime import Array, namespace, require_squares, to_numpy
 
 KEEP_MOMENTS_BYTES = 100_000_000
@@ -198,7 +198,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if not parts or not all(isinstance(part, Moments) for part in parts):
             raise TypeError("fit_moments expects a Moments or a non-empty list of Moments.")
         parts = [part.to_numpy() for part in parts]
-        whole = sum(parts[1:], parts[0])
+        whole = merged(parts)
         if whole.n_samples < 2 or not whole.weight > 0:
             raise ValueError("fit_moments needs moments of at least 2 rows with positive weights.")
         if not all(np.isfinite(M).all() for M in (*whole.sums, *whole.y_scatters, *whole.thirds.values())):
@@ -268,7 +268,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     def _set_parts(self, parts: list[Moments]) -> None:
         self._parts = parts
-        self.moments_ = sum(parts[1:], parts[0])
+        self.moments_ = merged(parts)
 
     # ---------------------------------------------------------------- what was fitted
 

@@ -15,7 +15,7 @@ from jointdr.estimators.jdr import warn_no_signal
 from jointdr.estimators.options import checked_ridge, ranks_of
 from jointdr.estimators.scoring import linear_share
 from jointdr.estimators.streaming import as_source
-from jointdr.moments import Moments
+from jointdr.moments import Moments, merged
 from jointdr.runtime import Array
 
 
@@ -163,7 +163,7 @@ class PCA(MomentMethod):
 
     def _solve(self, parts: list[Moments]) -> Embedding:
         self.moments_used_ = ()
-        return classical.pca(sum(parts[1:], parts[0]), self._options())
+        return classical.pca(merged(parts), self._options())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -194,7 +194,7 @@ class SupervisedMethod(MomentMethod):
         self.views = views
 
     def _whole(self, parts: list[Moments]) -> Moments:
-        whole = sum(parts[1:], parts[0])
+        whole = merged(parts)
         if not (whole.y_variances > 0).any():
             warn_no_signal()
         return whole

@@ -31,7 +31,7 @@ from jointdr.engines import Grid, RandomParts, Rows
 from jointdr.estimators.base import KEEP_MOMENTS_BYTES, ViewsTransformer
 from jointdr.estimators.options import options_of
 from jointdr.estimators.streaming import as_source
-from jointdr.moments import Moments
+from jointdr.moments import Moments, merged
 from jointdr.runtime import Array, is_accelerated
 
 EXTENDABLE_PRODUCTS = 1e9
@@ -281,7 +281,7 @@ class JDR(ViewsTransformer):
             keep = moments_needed(options)
             parts = rows.fold_moments(int(self.n_folds) if auto or self.refine else 1, 0, seed, **keep)
             self._require_finite(parts, views, rows)
-            if not (sum(parts[1:], parts[0]).y_variances > 0).any():
+            if not (merged(parts).y_variances > 0).any():
                 warn_no_signal()
             options, self._embedding = jdr_of_views(rows, parts, options, auto, seed)
             self._note(options)
@@ -292,7 +292,7 @@ class JDR(ViewsTransformer):
                     rest = rows.without(groups, i)
                     return jdr_of_views(rest, [_without(parts, i)], options, frozenset())[1]
 
-                whole = sum(parts[1:], parts[0])
+                whole = merged(parts)
                 maps, found = self._refined(rows, parts, options, self._embedding, without)
                 if found.bases is not None:
                     self._embedding = jdr_of_views_at(rows, whole, options, maps, found.bases, found.spectra)
@@ -339,7 +339,7 @@ class JDR(ViewsTransformer):
         inner = options.of_features(at)
         maps, found = self._refined(rows, parts, inner, embedding, lambda i: jdr(_without(parts, i), inner))
         if found.bases is not None:
-            embedding = jdr_at(sum(parts[1:], parts[0]), inner, maps, found.bases, found.spectra)
+            embedding = jdr_at(merged(parts), inner, maps, found.bases, found.spectra)
             self._embedding = embedding if at is None else embedding.expanded(at, self._embedding.means)
 
     def _refined(
@@ -350,7 +350,7 @@ class JDR(ViewsTransformer):
         embedding: Embedding,
         without: Callable[[int], Embedding],
     ) -> tuple[tuple[Whitener, ...], Refinement]:
-        maps = whiteners(sum(parts[1:], parts[0]), options.normalize, options.ridge, options.names, options.features)
+        maps = whiteners(merged(parts), options.normalize, options.ridge, options.names, options.features)
         found = refined(
             rows,
             maps,
@@ -379,7 +379,7 @@ class JDR(ViewsTransformer):
 
     def _solution(self, parts: list[Moments], near: Array | None = None) -> tuple[Options, Embedding]:
         """The embedding, and the options with everything decided that was left to the data."""
-        whole = sum(parts[1:], parts[0])
+        whole = merged(parts)
         if whole.n_views > 2:
             raise ValueError(MANY_VIEWS)
         options, auto = self._options(whole.n_features, whole.n_responses, exact=self.solver == "auto")
@@ -409,7 +409,7 @@ class JDR(ViewsTransformer):
 def _without(parts: Sequence[Moments], i: int) -> Moments:
     """The moments of all parts but one."""
     rest = [part for j, part in enumerate(parts) if j != i]
-    return sum(rest[1:], rest[0])
+    return merged(rest)
 
 
 def warn_no_signal() -> None:

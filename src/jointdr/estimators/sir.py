@@ -15,7 +15,7 @@ from jointdr.estimators.family import MomentMethod, without_score
 from jointdr.estimators.jdr import warn_no_signal
 from jointdr.estimators.scoring import linear_share
 from jointdr.estimators.streaming import as_source
-from jointdr.moments import Moments
+from jointdr.moments import Moments, merged
 from jointdr.runtime import Array, is_foreign, to_numpy
 
 LABELS = (
@@ -151,7 +151,7 @@ class SIR(SlicedMethod):
         return [rows.reduce(reduction, block_rows(rows.views, 4 * max(X.shape[1] for X in rows.views)))]
 
     def _solve(self, parts: list[Moments]) -> Embedding:
-        whole = sum(parts[1:], parts[0])
+        whole = merged(parts)
         if not (whole.y_variances > 0).any():
             warn_no_signal()
         self.moments_used_ = ("means",)

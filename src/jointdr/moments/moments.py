@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import reduce
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -408,6 +409,11 @@ class Moments:
                 f"T of views {j} and {k} was not kept; compute the moments with blocks including {block!r}."
             )
         return self.thirds[j, k] / self.weight
+
+
+def merged(parts: Iterable[Moments]) -> Moments:
+    """The moments of the rows of all parts together, of which there is at least one."""
+    return reduce(Moments.merge, parts)
 
 
 def _rebuilt(state: dict[str, Any]) -> Moments:

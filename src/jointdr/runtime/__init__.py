@@ -26,6 +26,7 @@ from jointdr.runtime.arrays import (
     to_numpy,
     weighted_square,
 )
+from jointdr.runtime.checks import check_choice, check_integer, check_number, is_integer, is_number
 from jointdr.runtime.delimited import (
     LONGEST_ID,
     AnyPath,
@@ -69,6 +70,9 @@ __all__ = [
     "Stamp",
     "after_header",
     "as_float",
+    "check_choice",
+    "check_integer",
+    "check_number",
     "checked_csr",
     "column_index",
     "column_means",
@@ -82,6 +86,8 @@ __all__ = [
     "inner",
     "is_accelerated",
     "is_foreign",
+    "is_integer",
+    "is_number",
     "is_sparse",
     "like",
     "load_model",

@@ -1,0 +1,65 @@
+"""Checks of numbers and choices: errors that name the argument, the value that was given and what is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any, TypeVar
+
+import numpy as np
+
+Value = TypeVar("Value")
+
+
+def is_integer(value: Any) -> bool:
+    """Whether it is a whole number; True and False are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a real number; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def check_integer(
+    name: str, value: Any, least: float = -np.inf, most: float = np.inf, *, expected: str | None = None
+) -> int:
+    """The value as an int, if it is a whole number from `least` to `most`.
+
+    `expected` is the end of the error, "{name}={value} must be {expected}.", where the bounds alone would not help.
+    """
+    if not is_integer(value) or not least <= int(value) <= most:
+        raise ValueError(f"{name}={value!r} must be {expected or _bounded('an integer', least, most)}.")
+    return int(value)
+
+
+def check_number(
+    name: str,
+    value: Any,
+    least: float = -np.inf,
+    most: float = np.inf,
+    *,
+    strictly: bool = False,
+    expected: str | None = None,
+) -> float:
+    """The value as a float, if it is a finite number from `least` to `most`; with `strictly`, if it lies between them."""
+    good = is_number(value) and np.isfinite(float(value)) and least <= float(value) <= most
+    if not good or (strictly and float(value) in (least, most)):
+        raise ValueError(f"{name}={value!r} must be {expected or _bounded('a number', least, most, strictly)}.")
+    return float(value)
+
+
+def check_choice(name: str, value: Value, choices: Iterable[Any], *, expected: str | None = None) -> Value:
+    """The value, if it is one of the choices."""
+    choices = tuple(choices)
+    if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
+        raise ValueError(f"{name}={value!r} is not understood; {expected or f'choose from {choices}'}.")
+    return value
+
+
+def _bounded(kind: str, least: float, most: float, strictly: bool = False) -> str:
+    if np.isfinite(least) and np.isfinite(most):
+        return f"{kind} {'between' if strictly else 'from'} {least:g} {'and' if strictly else 'to'} {most:g}"
+    if np.isfinite(least):
+        return f"{kind} {'>' if strictly else '>='} {least:g}"
+    return f"{kind} {'<' if strictly else '<='} {most:g}" if np.isfinite(most) else kind
