@@ -8,7 +8,6 @@ import pytest
 from scipy import sparse
 
 from jointdr import JDR, NoSignalWarning, Views
-from jointdr.estimators import jdr as estimators
 
 
 @pytest.fixture
@@ -123,7 +122,7 @@ def test_transform_and_score(good, change, message):
 @pytest.mark.parametrize("options", [*SOLVERS, {"normalize": None}, {"normalize": "joint"}], ids=str)
 def test_constant_y_warns(monkeypatch, good, options, large):
     if large:
-        monkeypatch.setattr(estimators, "EXTENDABLE_PRODUCTS", 0)
+        monkeypatch.setattr("jointdr.directions.jdr.EXTENDABLE_PRODUCTS", 0)
     A, B, _ = good
     with pytest.warns(NoSignalWarning, match="y is constant"):
         model = JDR(1, **options).fit((A, B), np.full(30, 0.1))

@@ -2,8 +2,14 @@
 
 from jointdr._version import __version__ as __version__
 from jointdr.data import Dyads, HeavyTailWarning, UnmatchedWarning, Views, tail_check
-from jointdr.directions import ConstantFeatureWarning, RankError, RoundingWarning, SingularCovarianceWarning
-from jointdr.estimators import IHT, JDR, OLS, PCA, PHD, SAVE, SIR, SOLS, NoSignalWarning
+from jointdr.directions import (
+    ConstantFeatureWarning,
+    NoSignalWarning,
+    RankError,
+    RoundingWarning,
+    SingularCovarianceWarning,
+)
+from jointdr.estimators import IHT, JDR, OLS, PCA, PHD, SAVE, SIR, SOLS
 from jointdr.moments import Moments
 from jointdr.prediction import IMC, AssociationModel, JDRRegressor, KernelRegression, Popularity, TruncationWarning
 from jointdr.runtime import MemoryBudgetError, config_context, get_config, set_config

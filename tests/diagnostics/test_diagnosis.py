@@ -313,12 +313,12 @@ def test_what_was_not_kept_is_said(bilinear, monkeypatch):
     assert [f.level for f in diagnosis] == ["not checked"] * 5 + ["ok"]
     assert str(diagnosis).count("diagnose(model, X, y)") == 1
     assert diagnosis.level == "not checked"
-    monkeypatch.setattr("jointdr.estimators.jdr.EXTENDABLE_PRODUCTS", 0)  # as for very many rows: C_ab is left out
+    monkeypatch.setattr("jointdr.directions.jdr.EXTENDABLE_PRODUCTS", 0)  # as for very many rows: C_ab is left out
     model = JDR(4).fit(X, y)
     assert diagnose(model)["signal"].level == "ok"
     assert diagnose(model)["dependence"].level == "not checked"
     assert diagnose(model, X, y).level == "ok"
-    monkeypatch.setattr("jointdr.estimators.jdr.KEEP_MOMENTS_BYTES", 0)  # as for very many features: nothing is kept
+    monkeypatch.setattr("jointdr.estimators.base.KEEP_MOMENTS_BYTES", 0)  # as for very many features: nothing is kept
     model = JDR(4).fit(X, y)
     assert {f.level for f in diagnose(model)} == {"not checked"}
     assert diagnose(model, y=y)["signal"].level == "ok"
@@ -349,7 +349,7 @@ def test_what_cannot_be_diagnosed(bilinear, monkeypatch):
         diagnose(model, tables, pd.Series(y, index=index)[::-1])
     with pytest.raises(ValueError, match="fitted to numbers"):
         diagnose(model, tables, np.where(y > 0, "yes", "no"))
-    monkeypatch.setattr("jointdr.estimators.jdr.KEEP_MOMENTS_BYTES", 0)
+    monkeypatch.setattr("jointdr.estimators.base.KEEP_MOMENTS_BYTES", 0)
     refined = JDR(4, refine=1).fit(X, y)
     assert refined.n_sweeps_ == 1
     assert diagnose(refined, y=y)["signal"].level == "not checked"  # its values are no singular values of the proxy

@@ -13,7 +13,7 @@ from jointdr.directions.refine.link_functions import (
     fit_bilinear,
     fit_learned,
     normal_equations,
-    refitted,
+    refit_link,
 )
 
 
@@ -66,7 +66,7 @@ def test_a_learned_link_follows_any_smooth_response(rng):
     quadratic = fit_bilinear(Z, Y, np.ones(6000), "all")
     assert np.mean((quadratic.predict(Z) - truth) ** 2) > 0.2 * truth.var()
     moved = [3 + 7 * Z[1], 0.1 * Z[0]]  # in other coordinates a refitted link is as good
-    again = refitted(link, penalty, moved, Y, np.ones(6000)).predict(moved)
+    again = refit_link(link, penalty, moved, Y, np.ones(6000)).predict(moved)
     assert np.mean((again - truth) ** 2) < 0.03 * truth.var()
     validated, _ = fit_learned(Z, Y, np.ones(6000))
     assert np.mean((validated.predict(Z) - truth) ** 2) < 0.03 * truth.var()

@@ -42,7 +42,7 @@ def test_the_tensor_is_the_mean_of_outer_products(rng):
     views = [rng.standard_normal((40, n)) + 3 for n in (3, 4, 2)]
     Y, w = rng.standard_normal((40, 2)), rng.uniform(0, 2, 40)
     maps = whiteners(Moments.of_block(views, Y, w, blocks=("means",)), "full", names=("a", "b", "c"))
-    parts = tensor.formed(Rows(views, Y, w), maps)
+    parts = tensor.form_tensor(Rows(views, Y, w), maps)
     a, b, c = (m.pull((V - m.mean).T).T for V, m in zip(views, maps, strict=True))
     expected = np.einsum("m,mq,ma,mb,mc->qabc", w, Y, a, b, c) / w.sum()
     np.testing.assert_allclose(parts.mean([0]), expected, atol=1e-12)
@@ -50,7 +50,7 @@ def test_the_tensor_is_the_mean_of_outer_products(rng):
         np.testing.assert_allclose(
             M @ M.T, np.tensordot(expected, expected, axes=([i for i in range(4) if i != k + 1],) * 2)
         )
-    in_folds = tensor.formed(Rows(views, Y, w), maps, n_folds=3)
+    in_folds = tensor.form_tensor(Rows(views, Y, w), maps, n_folds=3)
     np.testing.assert_allclose(in_folds.mean([0, 1, 2]), expected, atol=1e-12)
     bases = [rng.standard_normal((n, 2)) for n in (3, 4, 2)]
     core = np.einsum("qabc,ai,bj,ck->qijk", expected, *bases)
@@ -62,8 +62,8 @@ def test_a_sketch_has_the_same_gram_matrix_in_expectation(rng):
     views = [rng.standard_normal((200, n)) for n in (3, 4, 2)]
     rows = Rows(views, np.prod([V[:, 0] for V in views], axis=0))
     maps = whiteners(Moments.of_block(views, rows.y, blocks=("means",)), "feature", names=("a", "b", "c"))
-    exact = tensor.formed(rows, maps).unfoldings([0])
-    sketch = tensor.sketched(rows, maps, 40_000, rng).unfoldings([0])
+    exact = tensor.form_tensor(rows, maps).unfoldings([0])
+    sketch = tensor.sketch_tensor(rows, maps, 40_000, rng).unfoldings([0])
     for M, S in zip(exact, sketch, strict=True):
         np.testing.assert_allclose(S @ S.T, M @ M.T, atol=0.15 * np.linalg.norm(M @ M.T))
 
@@ -179,7 +179,7 @@ def test_several_responses_and_four_views(rng):
     for solver in ("exact", "randomized"):
         model = JDR(2, solver=solver, random_state=0).fit(Views(*views), Y)
         assert nsee(truth, model.embeddings_) < 0.1
-        assert model._solved().core.shape == (2, 2, 2, 2, 2)
+        assert model.solution_.prediction.core.shape == (2, 2, 2, 2, 2)
 
 
 def test_invariance_to_affine_maps(rng):

@@ -5,7 +5,7 @@ import pytest
 
 from jointdr import JDR
 from jointdr.datasets import make_bilinear
-from jointdr.directions.svd import Formed, chosen_solver, sketch, sketched_svd, svd
+from jointdr.directions.svd import Formed, choose_solver, sketch, sketched_svd, svd
 from jointdr.metrics import nsee
 
 
@@ -68,10 +68,10 @@ def test_signs_are_fixed():
 
 
 def test_auto_chooses_by_size():
-    assert chosen_solver("auto", (2000, 2000), 10) == "exact"
-    assert chosen_solver("auto", (2001, 50), 10) == "randomized"
-    assert chosen_solver("auto", (50_000, 12), 10) == "exact"  # the sketch would be as wide as the proxy
-    assert chosen_solver("countsketch", (10, 10), 1) == "countsketch"
+    assert choose_solver("auto", (2000, 2000), 10) == "exact"
+    assert choose_solver("auto", (2001, 50), 10) == "randomized"
+    assert choose_solver("auto", (50_000, 12), 10) == "exact"  # the sketch would be as wide as the proxy
+    assert choose_solver("countsketch", (10, 10), 1) == "countsketch"
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((60, 2100)), rng.standard_normal((60, 30))
     model = JDR(2, normalize="feature", random_state=0).fit((A, B), A[:, 0] * B[:, 0])

@@ -206,10 +206,8 @@ def test_partial_fit_continues_a_small_fit(data):
 
 
 def test_partial_fit_on_a_large_fit_says_what_to_do(monkeypatch, data):
-    from jointdr.estimators import jdr as estimators
-
     A, B, y = data
-    monkeypatch.setattr(estimators, "EXTENDABLE_PRODUCTS", 0)
+    monkeypatch.setattr("jointdr.directions.jdr.EXTENDABLE_PRODUCTS", 0)
     model = JDR(2).fit((A, B), y)
     with pytest.raises(ValueError, match="C_ab was left out"):
         model.partial_fit((A, B), y)
@@ -231,10 +229,8 @@ def test_partial_fit_one_row_at_a_time(data):
 
 
 def test_large_moments_are_not_kept(monkeypatch, data):
-    from jointdr.estimators import jdr as estimators
-
     A, B, y = data
-    monkeypatch.setattr(estimators, "KEEP_MOMENTS_BYTES", 100)
+    monkeypatch.setattr("jointdr.estimators.base.KEEP_MOMENTS_BYTES", 100)
     model = JDR(2).fit((A, B), y)
     assert not hasattr(model, "moments_")
     with pytest.raises(ValueError, match="start anew with partial_fit"):

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from jointdr.data import Dyads, checked, checked_weight
+from jointdr.data import Dyads
 from jointdr.diagnostics.bootstrap_result import Angle, Bootstrap
 from jointdr.diagnostics.replicates import PILOTS, BlockMoments, Estimate, Spectrum
 from jointdr.directions import (
@@ -22,11 +22,11 @@ from jointdr.directions import (
     Options,
     RoundingWarning,
     SingularCovarianceWarning,
-    jdr,
-    moments_needed,
+    jdr_from_moments,
+    require_finite,
 )
-from jointdr.engines import Grid, Rows
-from jointdr.estimators import JDR
+from jointdr.engines import Rows
+from jointdr.estimators import JDR, prepared
 from jointdr.metrics import subspace_error
 from jointdr.moments import Moments
 from jointdr.runtime import Array, memory
@@ -109,7 +109,7 @@ def bootstrap(
     """
     _require_sensible(model, n, level)
     fitted = model if model.__sklearn_is_fitted__() else clone(model).fit(X, y, sample_weight)
-    embedding = fitted._solved()
+    embedding = fitted.solution_
     if len(embedding.bases) != 2:
         raise ValueError(f"bootstrap is for two views, got a model of {len(embedding.bases)}.")
     if fitted.solver_ != "exact":
@@ -117,22 +117,20 @@ def bootstrap(
             f"solver={model.solver!r} never formed the moments that bootstrap resamples: "
             "use solver='exact', or fewer features."
         )
-    views = fitted._validated(X, reset=False, minimum_rows=2)
+    given = prepared(fitted, X, y, sample_weight, caller="bootstrap", minimum_rows=2)
+    options = _decided(given.options, fitted, embedding)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     if isinstance(X, Dyads):
-        options = _decided(fitted, embedding, X.grid)
         parts, counts = _tiles(X, options, n_blocks, n, seed)
         with _warned_already():
             found = _resampled(BlockMoments(parts), counts, options, embedding, level)
         return replace(found, view_names=fitted.view_names_)
-    y = checked(y, len(views), "bootstrap", views.index)
-    w = checked_weight(sample_weight, len(views), index=views.index)
-    rows = Rows(views.arrays, fitted._responses(y, w, reset=False, streaming=False), w)
-    options = _decided(fitted, embedding, rows)
+    rows = given.rows
+    assert isinstance(rows, Rows)
     n_blocks = _number_of_blocks(n_blocks, rows, options)
     with np.errstate(all="ignore"):
-        parts = rows.fold_moments(n_blocks, seed=seed, **moments_needed(options))
-    fitted._require_finite(parts, views)
+        parts = rows.fold_moments(n_blocks, seed=seed, **options.moments_needed())
+    require_finite(parts, rows, options)
     parts = [part for part in parts if part.weight > 0]
     blocks = BlockMoments(parts)
     counts = np.random.default_rng(seed).multinomial(len(blocks), np.full(len(blocks), 1 / len(blocks)), size=n)
@@ -144,7 +142,7 @@ def bootstrap(
 def _resampled(blocks: BlockMoments, counts: Array, options: Options, fitted: Embedding, level: float) -> Bootstrap:
     """Everything after the data has been read."""
     (whole,) = blocks.replicates(np.ones((1, len(blocks))))
-    embedding = jdr(whole, options)
+    embedding = jdr_from_moments(whole, options)
     _require_same_rows(embedding, fitted)
     selecting = options.n_features_to_select is not None
     at = [np.flatnonzero(mask) for mask in embedding.support]
@@ -161,7 +159,7 @@ def _resampled(blocks: BlockMoments, counts: Array, options: Options, fitted: Em
         cores.append(core)
         truth = estimate.bases
         if selecting:  # other features are other directions too
-            replicate = jdr(moments, options)
+            replicate = jdr_from_moments(moments, options)
             truth, bases = embedding.bases, replicate.bases
             supports.append(replicate.support)
         errors.append([subspace_error(U, U_star) for U, U_star in zip(truth, bases, strict=True)])
@@ -198,7 +196,7 @@ def _tiles(dyads: Dyads, options: Options, n_blocks: int | None, n: int, seed: i
         )
     rng = np.random.default_rng(seed)
     places = [np.array_split(rng.permutation(m), side) for m in dyads.shape]
-    keep = moments_needed(options)
+    keep = options.moments_needed()
     row_counts, column_counts = (rng.multinomial(side, np.full(side, 1 / side), size=n) for _ in range(2))
     parts, counts = [], []
     for i, at_rows in enumerate(places[0]):
@@ -212,15 +210,12 @@ def _tiles(dyads: Dyads, options: Options, n_blocks: int | None, n: int, seed: i
     return parts, counts[counts.any(axis=1)]
 
 
-def _decided(fitted: JDR, embedding: Embedding, rows: Rows | Grid) -> Options:
-    """The options of a fit, with what was left to the data as the fit decided it."""
-    options, auto = fitted._options(tuple(X.shape[1] for X in rows.views), rows.n_responses, exact=True)
-    ranks = tuple(len(s) for s in embedding.spectra)
-    options = replace(options, ranks=ranks, extra=frozenset(fitted.moments_used_[1:]))
-    if "features" in auto:
+def _decided(options: Options, fitted: JDR, embedding: Embedding) -> Options:
+    """The options with what was left to the data as the fit decided it."""
+    if "features" in options.auto:
         s1, s2 = (int(mask.sum()) for mask in embedding.support)
         options = replace(options, n_features_to_select=(s1, s2))
-    return options
+    return replace(options, ranks=embedding.ranks, uses=frozenset(fitted.moments_used_), auto=frozenset())
 
 
 def _number_of_blocks(n_blocks: int | None, rows: Rows, options: Options) -> int:
@@ -231,7 +226,7 @@ def _number_of_blocks(n_blocks: int | None, rows: Rows, options: Options) -> int
                 f"n_blocks={n_blocks!r} must be an integer between {FEWEST_BLOCKS} and the number of rows {n_rows}."
             )
         return int(n_blocks)
-    keep = {name: value for name, value in moments_needed(options).items() if name not in ("center", "y_center")}
+    keep = {name: value for name, value in options.moments_needed().items() if name not in ("center", "y_center")}
     size = Moments.zero([X.shape[1] for X in rows.views], n_responses=rows.y.shape[1], **keep).nbytes
     if n_rows < 5 * FEWEST_BLOCKS:
         raise ValueError(f"bootstrap needs at least {5 * FEWEST_BLOCKS} rows that count, got n_samples = {n_rows}.")

@@ -12,8 +12,8 @@ import numpy as np
 from jointdr.data import checked, checked_weight, tail_check
 from jointdr.diagnostics.bounds import correlation_edge, suggested_samples
 from jointdr.diagnostics.evidence import CLEAR, STRONG, Evidence
-from jointdr.directions import EXACT_UP_TO, whiteners
-from jointdr.estimators import JDR
+from jointdr.directions import CROSS, EXACT_UP_TO, whiteners
+from jointdr.estimators import JDR, check_views, jdr_options
 
 Level = Literal["ok", "not checked", "look", "problem"]
 LEVELS: tuple[Level, ...] = ("ok", "not checked", "look", "problem")
@@ -137,13 +137,13 @@ def diagnose(model: JDR, X: Any = None, y: Any = None, sample_weight: Any = None
     ranks = tuple(U.shape[1] for U in model.embeddings_)
     if len(ranks) != 2:
         raise ValueError(f"diagnose is for two views, got a model of {len(ranks)}.")
-    views = None if X is None else model._validated(X, reset=False, minimum_rows=2)
+    views = None if X is None else check_views(model, X, reset=False, minimum_rows=2)
     n_rows = len(views) if views is not None else (None if y is None else len(y))
     index = None if views is None else views.index
     w = None if n_rows is None else checked_weight(sample_weight, n_rows, index=index)
     Y = None if y is None or n_rows is None else model.response_(checked(y, n_rows, "diagnose", index))
-    options, _ = model._options(model.n_features_per_view_, 1 if Y is None else Y.shape[1], exact=True)
-    options = replace(options, ranks=ranks, extra=frozenset(model.moments_used_) - {"cross"})
+    options = jdr_options(model, 1 if Y is None else Y.shape[1], once=True)
+    options = replace(options, ranks=ranks, uses=frozenset(model.moments_used_))
     evidence = Evidence(model, options, views, Y, w)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # about constant features and singular covariances, which fit has given already
@@ -163,12 +163,12 @@ def _signal(evidence: Evidence) -> Finding:
         return Finding("signal", "look", ratios, text, advice)
     if clear >= r:
         return Finding("signal", "ok", ratios, text)
-    if evidence.options.extra and clear + evidence.unseen >= r:
+    if evidence.options.within_views and clear + evidence.unseen >= r:
         return Finding("signal", "ok", ratios, f"{text} Moments beside the cross ones show the others.")
     level: Level = "look" if clear else "problem"
     if evidence.unseen:
         return Finding("signal", level, ratios, text, "see 'link'.")
-    more = "more rows" if evidence.options.extra else "moments='all' or more rows"
+    more = "more rows" if evidence.options.within_views else "moments='all' or more rows"
     advice = f"try {more}, or response='slices' for links that act on the spread of y."
     if clear:
         advice = f"try n_components={clear}, {more}; see jointdr.diagnostics.rank_profile."
@@ -188,7 +188,7 @@ def _link(evidence: Evidence) -> Finding:
     enough = clear >= min(evidence.options.ranks)
     if unseen:
         text = f"within-view moments or means show about {unseen} direction(s) that cross moments do not show well."
-        if evidence.options.extra:
+        if evidence.options.within_views:
             return Finding("link", "ok", unseen, f"{text} They are used.")
         if evidence.n_skewed:  # which alone makes within-view moments of main effects
             level: Level = "ok" if enough else "look"
@@ -239,7 +239,7 @@ def _skewness(evidence: Evidence) -> Finding:
     text = f"{many} of {len(found)} features are skewed; the largest skewness is {value:.1f}."
     if not many:
         return Finding("skewness", "ok", value, text)
-    used = sorted(evidence.options.extra)
+    used = sorted(evidence.options.uses - CROSS)
     if used:
         advice = "transform skewed features (logarithm, ranks), or use moments='cross'."
         return Finding("skewness", "problem", value, f"{text} The fit uses {' and '.join(used)} moments.", advice)

@@ -11,13 +11,14 @@ from jointdr.data import Views, raise_if_not_finite
 from jointdr.diagnostics.bounds import noise_edge
 from jointdr.diagnostics.skewness import skewness
 from jointdr.directions import (
+    CROSS,
     EXACT_UP_TO,
     NormalizedMoments,
     Options,
     Whitener,
+    center_moments,
     left_vectors,
-    normalized,
-    placed,
+    normalize_moments,
     unfolding,
     whiteners,
 )
@@ -119,12 +120,12 @@ class Evidence:
         assert self.moments is not None
         return whiteners(self.moments, self.options.normalize, self.options.ridge)
 
-    def blocks(self, extra: frozenset[str]) -> tuple[Moments, NormalizedMoments]:
+    def blocks(self, uses: frozenset[str]) -> tuple[Moments, NormalizedMoments]:
         """The moments where these blocks are looked at beside the cross ones, and their normalized form."""
         assert self.moments is not None
-        options = replace(self.options, extra=extra)
-        moments = placed(self.moments, options)
-        return moments, normalized(moments, self.maps, options)
+        options = replace(self.options, uses=uses)
+        moments = center_moments(self.moments, options)
+        return moments, normalize_moments(moments, self.maps, options)
 
     def spectra(self, moments: Moments, blocks: NormalizedMoments) -> list[Array] | None:
         """The eigenvalues of the covariance of each view's normalized features, or None if it was not kept."""
@@ -158,7 +159,7 @@ class Evidence:
             variance = np.average((self.Y - np.average(self.Y, 0, self.weight)) ** 2, 0, self.weight).sum()
             edge = noise_edge(self.n_features, self.size or 1.0, float(np.sqrt(variance)), n_selected=self.selected)
             return values[:r] / (edge or 1.0)
-        moments, blocks = self.blocks(self.options.extra)
+        moments, blocks = self.blocks(self.options.uses)
         spectra = self.spectra(moments, blocks)
         if spectra is None:
             return None
@@ -188,7 +189,7 @@ class Evidence:
         """
         if self.moments is None or self.ratios is None:
             return 0
-        moments, blocks = self.blocks(frozenset({"within", "means"}))
+        moments, blocks = self.blocks(CROSS | {"within", "means"})
         spectra = self.spectra(moments, blocks)
         return 0 if spectra is None else max(self._unseen_of(k, moments, blocks, spectra[k]) for k in range(2))
 

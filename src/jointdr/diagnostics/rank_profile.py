@@ -9,25 +9,21 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from jointdr.data import Dyads, Transform, Views, checked, checked_weight
 from jointdr.diagnostics.rank_tests import null_rank, null_threshold, require_permutations, threshold_rank
 from jointdr.directions import (
+    NormalizedMoments,
     Options,
     Whitener,
+    center_moments,
     folds,
     left_vectors,
-    moments_needed,
-    normalized,
-    placed,
-    proxy,
+    normalize_moments,
     rank_criterion,
-    require_rank,
     unfolding,
     useful_moments,
-    whiteners,
 )
 from jointdr.engines import Grid, Rows
-from jointdr.estimators import JDR
+from jointdr.estimators import JDR, prepared
 from jointdr.moments import merged
 from jointdr.runtime import Array
 
@@ -182,35 +178,34 @@ def rank_profile(
     if n_permutations != 0:
         require_permutations(n_permutations, level)
     model = clone(model).set_params(n_components="auto", n_features_to_select=None, refine=0)
-    views = model._validated(X, reset=True, minimum_rows=2)
-    if len(views.arrays) != 2:
-        raise ValueError(f"rank_profile is for two views, got {len(views.arrays)}.")
-    rows = _grid(model, X, y, sample_weight) if isinstance(X, Dyads) else _rows(model, views, y, sample_weight)
-    options, auto = model._options(views.n_features, rows.n_responses)
-    with np.errstate(all="ignore"):
-        parts = model._fold(rows, 0)
-    model._require_finite(parts, views)
+    found = prepared(model, X, y, sample_weight, caller="rank_profile", minimum_rows=2)
+    if len(found.views.arrays) != 2:
+        raise ValueError(f"rank_profile is for two views, got {len(found.views.arrays)}.")
+    rows, options = found.rows, found.options
+    parts = found.method.read(rows)
     held_out = folds(parts, options)
-    if "moments" in auto:
-        options = replace(options, extra=useful_moments(held_out, options))
-    criterion = rank_criterion(held_out, options.extra)
+    if "moments" in options.auto:
+        options = replace(options, uses=useful_moments(held_out, options))
+    criterion = rank_criterion(held_out, options.uses)
 
     whole = merged(parts).to_numpy()
-    maps = whiteners(whole, options.normalize, options.ridge, options.names, options.features)
-    require_rank(maps, options)
-    blocks = normalized(placed(whole, options), maps, options)
-    values = _spectrum(blocks, maps, options.extra)
+    maps = options.whiteners(whole)
+    options.require_rank(maps)
+    blocks = normalize_moments(center_moments(whole, options), maps, options)
+    values = _spectrum(blocks, maps, options.uses)
     null = np.empty((n_permutations, len(values)))
-    keep = moments_needed(options, mergeable=False)
+    keep = options.moments_needed(mergeable=False)
     if "within" not in keep["blocks"]:
         keep["covariance"] = None  # it does not depend on y
     rng = np.random.default_rng(random_state)
     for i in range(n_permutations):
         spectra = []
         for shuffled in _permuted(rows, rng):
-            permuted = normalized(placed(shuffled.moments(**keep), options), maps, options, blocks.probes)
+            permuted = normalize_moments(
+                center_moments(shuffled.moments(**keep), options), maps, options, blocks.probes
+            )
             scale = _noise(rows, options) / (_noise(shuffled, options) or 1.0)
-            spectra.append(scale * _spectrum(permuted, maps, options.extra))
+            spectra.append(scale * _spectrum(permuted, maps, options.uses))
         null[i] = max(spectra, key=lambda spectrum: spectrum[0])
         if progress is not None:
             progress(i + 1, n_permutations)
@@ -228,26 +223,11 @@ def rank_profile(
     )
 
 
-def _spectrum(blocks: proxy.NormalizedMoments, maps: Sequence[Whitener], extra: frozenset[str]) -> Array:
+def _spectrum(blocks: NormalizedMoments, maps: Sequence[Whitener], uses: frozenset[str]) -> Array:
     """The singular values of the proxy; of its unfoldings, averaged in squares, where these differ."""
     most = min(m.rank for m in maps)
-    spectra = [left_vectors(unfolding(blocks, k, extra), most)[1] for k in range(len(maps))]
+    spectra = [left_vectors(unfolding(blocks, k, uses), most)[1] for k in range(len(maps))]
     return np.sqrt(np.mean(np.square(spectra), axis=0))
-
-
-def _rows(model: JDR, views: Views, y: Any, sample_weight: Any) -> Rows:
-    """The checked rows, with the response as the model takes it."""
-    y = checked(y, len(views), "rank_profile", views.index)
-    w = checked_weight(sample_weight, len(views), index=views.index)
-    return Rows(views.arrays, model._responses(y, w, reset=True, streaming=False), w)
-
-
-def _grid(model: JDR, dyads: Dyads, y: Any, sample_weight: Any) -> Grid:
-    """The pairs, which hold the response themselves."""
-    if y is not None or sample_weight is not None:
-        raise TypeError("rank_profile takes the response from a Dyads: leave y and sample_weight out.")
-    model.response_ = Transform("identity", np.empty(0))
-    return dyads.grid
 
 
 def _permuted(rows: Rows | Grid, rng: np.random.Generator) -> Iterator[Rows | Grid]:

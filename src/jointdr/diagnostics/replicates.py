@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from jointdr.directions import Options, Whitener, normalized, placed, unfolding, whiteners
+from jointdr.directions import Options, Whitener, center_moments, normalize_moments, unfolding
 from jointdr.moments import Moments
 from jointdr.runtime import Array, memory, slices
 
@@ -246,8 +246,8 @@ class Estimate:
         """To which view's coordinates the columns of a matrix belong, in the order of `unfolding`; None for means."""
         if len(self._matrices) == 1:
             return [1]
-        extra = self.options.extra
-        return [1 - k] * q + ([k] * q if "within" in extra else []) + ([None] if "means" in extra else [])
+        uses = self.options.uses
+        return [1 - k] * q + ([k] * q if "within" in uses else []) + ([None] if "means" in uses else [])
 
     def _bases(self, maps: Sequence[Whitener], factors: Sequence[tuple[Array, Array]]) -> tuple[Array, ...]:
         """Step 2.3: the embeddings that belong to singular vectors."""
@@ -284,12 +284,12 @@ def leading(M: Array, k: int) -> tuple[Array, Array, Array]:
 
 def _decomposed(moments: Moments, options: Options) -> tuple[tuple[Whitener, ...], list[Array]]:
     """The maps, and the matrices whose singular vectors are the directions."""
-    maps = whiteners(moments, options.normalize, options.ridge, options.names)
-    blocks = normalized(placed(moments, options), maps, options)
+    maps = options.whiteners(moments)
+    blocks = normalize_moments(center_moments(moments, options), maps, options)
     X = blocks.pair(0, 1)
     if options.is_plain and len(X) == 1:
         return maps, [X[0]]
-    return maps, [unfolding(blocks, k, options.extra) for k in range(len(maps))]
+    return maps, [unfolding(blocks, k, options.uses) for k in range(len(maps))]
 
 
 def _dual(m: Whitener) -> Array | None:

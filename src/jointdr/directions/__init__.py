@@ -1,24 +1,19 @@
 """Moments to embeddings, a file for each step of the paper."""
 
-from jointdr.directions import classical, proxy
-from jointdr.directions.choices import folds, rank_criterion, resolved, useful_moments
-from jointdr.directions.embedding import Embedding, projected, scaled
-from jointdr.directions.jdr import (
-    Options,
-    jdr,
-    jdr_at,
-    jdr_from_rows,
-    moments_needed,
-    normalized,
-    placed,
-    require_rank,
-    unfolding,
+from jointdr.directions import classical
+from jointdr.directions.choices import folds, rank_criterion, useful_moments
+from jointdr.directions.embedding import Embedding
+from jointdr.directions.finite import (
+    NoSignalWarning,
+    checked_embedding,
+    explain_overflow,
+    require_finite,
+    warn_no_signal,
 )
+from jointdr.directions.jdr import Fitted, fit_jdr, jdr_from_moments, read_moments, solve_jdr, varies
 from jointdr.directions.joint import joint_phd, residuals, sols, sols_of_entities
-from jointdr.directions.many_views import jdr_of_views, jdr_of_views_at
 from jointdr.directions.normalize import (
     NORMALIZATIONS,
-    SMALLEST_VARIANCE,
     ConstantFeatureWarning,
     RankError,
     RoundingWarning,
@@ -26,59 +21,60 @@ from jointdr.directions.normalize import (
     Whitener,
     whiteners,
 )
-from jointdr.directions.proxy import OVERFLOW, UNDERFLOW, NormalizedMoments, overflow_told
+from jointdr.directions.options import CROSS, LINKS, Options
+from jointdr.directions.predictions import Linear, Multilinear, Prediction, Quadratic
+from jointdr.directions.proxy import OVERFLOW, NormalizedMoments, center_moments, normalize_moments, unfolding
 from jointdr.directions.refine.link_functions import Basis, Link, fit_bilinear, fit_learned
-from jointdr.directions.refine.sweeps import LINKS, Refinement, refined
-from jointdr.directions.svd import EXACT_UP_TO, SOLVERS, chosen_solver, left_vectors, scaled_left_vectors, sign_columns
+from jointdr.directions.svd import EXACT_UP_TO, SOLVERS, choose_solver, left_vectors, scaled_left_vectors, sign_columns
 
 __all__ = [
+    "CROSS",
     "EXACT_UP_TO",
     "LINKS",
     "NORMALIZATIONS",
     "OVERFLOW",
-    "SMALLEST_VARIANCE",
     "SOLVERS",
-    "UNDERFLOW",
     "Basis",
     "ConstantFeatureWarning",
     "Embedding",
+    "Fitted",
+    "Linear",
     "Link",
+    "Multilinear",
+    "NoSignalWarning",
     "NormalizedMoments",
     "Options",
+    "Prediction",
+    "Quadratic",
     "RankError",
-    "Refinement",
     "RoundingWarning",
     "SingularCovarianceWarning",
     "Whitener",
-    "chosen_solver",
+    "center_moments",
+    "checked_embedding",
+    "choose_solver",
     "classical",
+    "explain_overflow",
     "fit_bilinear",
+    "fit_jdr",
     "fit_learned",
     "folds",
-    "jdr",
-    "jdr_at",
-    "jdr_from_rows",
-    "jdr_of_views",
-    "jdr_of_views_at",
+    "jdr_from_moments",
     "joint_phd",
     "left_vectors",
-    "moments_needed",
-    "normalized",
-    "overflow_told",
-    "placed",
-    "projected",
-    "proxy",
+    "normalize_moments",
     "rank_criterion",
-    "refined",
-    "require_rank",
+    "read_moments",
+    "require_finite",
     "residuals",
-    "resolved",
-    "scaled",
     "scaled_left_vectors",
     "sign_columns",
     "sols",
     "sols_of_entities",
+    "solve_jdr",
     "unfolding",
     "useful_moments",
+    "varies",
+    "warn_no_signal",
     "whiteners",
 ]

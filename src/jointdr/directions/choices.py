@@ -16,8 +16,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from jointdr.directions import proxy, selection
-from jointdr.directions.jdr import Options, normalized, placed, unfolding
-from jointdr.directions.normalize import Whitener, whiteners
+from jointdr.directions.normalize import Whitener
+from jointdr.directions.options import CROSS, Options
+from jointdr.directions.proxy import center_moments, normalize_moments, unfolding
 from jointdr.directions.svd import left_vectors, svd
 from jointdr.moments import Moments, merged
 from jointdr.runtime import Array
@@ -54,26 +55,26 @@ def folds(parts: Sequence[Moments], options: Options) -> list[Fold]:
     for i, part in enumerate(parts):
         rest = [p for j, p in enumerate(parts) if j != i]
         train = merged(rest).to_numpy()
-        maps = whiteners(train, options.normalize, options.ridge, options.names, options.features)
-        train = placed(train, options)
-        blocks = normalized(train, maps, options)
+        maps = options.whiteners(train)
+        train = center_moments(train, options)
+        blocks = normalize_moments(train, maps, options)
         test = part.to_numpy().about(train.centers, train.y_center)
-        result.append(Fold(blocks, normalized(test, maps, options, blocks.probes), maps))
+        result.append(Fold(blocks, normalize_moments(test, maps, options, blocks.probes), maps))
     return result
 
 
-def resolved(held_out: Sequence[Fold], options: Options, auto: frozenset[str]) -> Options:
+def decide(held_out: Sequence[Fold], options: Options) -> Options:
     """The options with everything decided that was left to the data: ``"moments"``, ``"features"``, ``"rank"``."""
     held_out = _in_units(held_out)
-    if "moments" in auto:
-        options = replace(options, extra=useful_moments(held_out, options))
-    if "rank" in auto:
-        curve = rank_criterion(held_out, options.extra)
+    if "moments" in options.auto:
+        options = replace(options, uses=useful_moments(held_out, options))
+    if "rank" in options.auto:
+        curve = rank_criterion(held_out, options.uses)
         r = max(1, int(np.argmin(curve)))
         options = replace(options, ranks=(r,) * len(options.ranks))
-    if "features" in auto:
+    if "features" in options.auto:
         options = replace(options, n_features_to_select=sparsity(held_out, options))
-    return options
+    return replace(options, auto=frozenset())
 
 
 def _in_units(held_out: Sequence[Fold]) -> list[Fold]:
@@ -86,13 +87,13 @@ def _in_units(held_out: Sequence[Fold]) -> list[Fold]:
     return [replace(fold, train=fold.train.scaled(factor), test=fold.test.scaled(factor)) for fold in held_out]
 
 
-def rank_criterion(held_out: Sequence[Fold], extra: frozenset[str] = frozenset()) -> Array:
+def rank_criterion(held_out: Sequence[Fold], uses: frozenset[str] = CROSS) -> Array:
     """‖X_test − P_r(X_train)‖² − ‖X_test‖² for r = 0, 1, 2, ..., averaged over folds and views."""
     total: Array = 0.0
     for fold in held_out:
         most = min(m.rank for m in fold.maps)
         for k in range(len(fold.maps)):
-            M, M_test = (unfolding(blocks, k, extra) for blocks in (fold.train, fold.test))
+            M, M_test = (unfolding(blocks, k, uses) for blocks in (fold.train, fold.test))
             U, s = left_vectors(M, most)
             gain = s**2 - 2 * np.sum((U.T @ M) * (U.T @ M_test), axis=1)
             curve = np.concatenate([[0.0], np.cumsum(gain)])
@@ -150,11 +151,11 @@ def useful_moments(held_out: Sequence[Fold], options: Options) -> frozenset[str]
     used.
     With three and more views the cross moments are those of pairs, the tensor, or both, whichever explain most.
     """
-    cores = [frozenset[str]()] if len(options.ranks) == 2 else _cores(options.extra)
+    cores = [CROSS] if len(options.ranks) == 2 else _cores(options.uses)
 
     @cache
-    def explained(extra: frozenset[str]) -> Array:
-        return np.array([_explained(fold, extra, options.ranks) for fold in held_out])
+    def explained(uses: frozenset[str]) -> Array:
+        return np.array([_held_out_gain(fold, uses, options.ranks) for fold in held_out])
 
     base = max(cores, key=lambda core: explained(core).mean())
     limit = float(stdtrit(len(held_out) - 1, 1 - CHANCE))
@@ -177,18 +178,18 @@ def _error(values: Array) -> float:
     return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
-def _cores(extra: frozenset[str]) -> list[frozenset[str]]:
+def _cores(uses: frozenset[str]) -> list[frozenset[str]]:
     """With three and more views: pairs, the tensor, or both, as far as they are there."""
     cores = [frozenset({"pairs"}), frozenset({"tensor"}), frozenset({"pairs", "tensor"})]
-    return [core for core in cores if core <= extra]
+    return [core for core in cores if core <= uses]
 
 
-def _explained(fold: Fold, extra: frozenset[str], ranks: Sequence[int]) -> float:
+def _held_out_gain(fold: Fold, uses: frozenset[str], ranks: Sequence[int]) -> float:
     """⟨X_test, P_U X_train P_V⟩: how much of the held-out cross moments the directions of a set of moments hold.
 
     With three and more views it is the sum over all pairs of them, and the mean over the unfoldings of the tensor.
     """
-    bases = [left_vectors(unfolding(fold.train, k, extra), r)[0] for k, r in enumerate(ranks)]
+    bases = [left_vectors(unfolding(fold.train, k, uses), r)[0] for k, r in enumerate(ranks)]
     total = 0.0
     for (j, k), X in fold.train.pairs.items():
         if j < k:

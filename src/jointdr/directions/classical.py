@@ -12,9 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import linalg
 
-from jointdr.directions.embedding import Embedding, signs_of
-from jointdr.directions.jdr import Options, require_rank
+from jointdr.directions.embedding import Embedding, Factor, map_back, sign_factors
 from jointdr.directions.normalize import Whitener, whiteners
+from jointdr.directions.options import Options
+from jointdr.directions.predictions import Linear, Quadratic
 from jointdr.directions.svd import left_vectors
 from jointdr.moments import Moments, merged
 from jointdr.runtime import Array
@@ -36,8 +37,7 @@ def pca(moments: Moments, options: Options) -> Embedding:
     maps = [
         Whitener(mean, None, np.sqrt(np.clip(moments.variances(k), 0, None))) for k, mean in enumerate(moments.means)
     ]
-    R = sum(options.ranks)
-    return embedding_of(maps, _signed(maps, factors), np.zeros((0, R)), np.zeros(0))
+    return map_back(maps, sign_factors(maps, factors))
 
 
 def ols(moments: Moments, options: Options) -> Embedding:
@@ -104,12 +104,12 @@ def phd(moments: Moments, options: Options, residual: bool = False) -> Embedding
     factors, cores = [], []
     for k, r in enumerate(options.ranks):
         T = moments.third(k, k)
-        M = _whitened(maps[k], T[k * own : (k + 1) * own] if residual else T)
-        (U, s), *_ = _signed(maps[k : k + 1], [principal_directions(M, r)])
+        M = _whiten(maps[k], T[k * own : (k + 1) * own] if residual else T)
+        (U, s), *_ = sign_factors(maps[k : k + 1], [principal_directions(M, r)])
         factors.append((U, s))
         cores.append(U.T @ M @ U)
     core = np.stack([linalg.block_diag(*of_response) for of_response in zip(*cores, strict=True)])
-    return embedding_of(maps, factors, core, np.zeros(own) if residual else moments.y_mean)
+    return map_back(maps, factors, Quadratic(core, np.zeros(own) if residual else moments.y_mean))
 
 
 def iht(moments: Moments, options: Options) -> Embedding:
@@ -123,11 +123,10 @@ def iht(moments: Moments, options: Options) -> Embedding:
     moments = moments.central()
     columns = []
     for k, (m, r) in enumerate(zip(maps, options.ranks, strict=True)):
-        H, beta = _whitened(m, moments.third(k, k)), m.pull(moments.response_covariance(k))
+        H, beta = _whiten(m, moments.third(k, k)), m.pull(moments.response_covariance(k))
         Q = krylov_basis(H, beta, r)
         columns.append(Q @ (Q.T @ np.hstack([beta, *H])))
-    R = sum(options.ranks)
-    return embedding_of(maps, leading(maps, columns, options), np.zeros((0, R)), moments.y_mean)
+    return map_back(maps, leading_directions(maps, columns, options))
 
 
 def save(parts: Sequence[Moments], options: Options) -> Embedding:
@@ -147,10 +146,9 @@ def save(parts: Sequence[Moments], options: Options) -> Embedding:
     slices = [(np.sqrt(part.weight / whole.weight), part.central()) for part in parts if part.weight > 0]
     columns = []
     for k, m in enumerate(maps):
-        I_r = _whitened(m, whole.central().covariance(k))  # the identity, unless there is a ridge
-        columns.append(np.hstack([root * (I_r - _whitened(m, part.covariance(k))) for root, part in slices]))
-    R = sum(options.ranks)
-    return embedding_of(maps, leading(maps, columns, options), np.zeros((0, R)), np.zeros(0))
+        I_r = _whiten(m, whole.central().covariance(k))  # the identity, unless there is a ridge
+        columns.append(np.hstack([root * (I_r - _whiten(m, part.covariance(k))) for root, part in slices]))
+    return map_back(maps, leading_directions(maps, columns, options))
 
 
 def krylov_basis(H: Array, beta: Array, n_components: int) -> Array:
@@ -178,11 +176,11 @@ def krylov_basis(H: Array, beta: Array, n_components: int) -> Array:
 def maps_of(moments: Moments, options: Options) -> tuple[Whitener, ...]:
     """The full normalization of each view, which has to leave as many directions as are asked for."""
     maps = whiteners(moments, "full", options.ridge, options.names, options.features)
-    require_rank(maps, options)
+    options.require_rank(maps)
     return maps
 
 
-def _whitened(m: Whitener, M: Array) -> Array:
+def _whiten(m: Whitener, M: Array) -> Array:
     """Wᵀ M W, for one symmetric matrix or several."""
     return m.matrix.T @ M @ m.matrix
 
@@ -196,13 +194,9 @@ def principal_directions(M: Array, n_components: int) -> tuple[Array, Array]:
     return E[:, order], np.abs(values[order])
 
 
-def leading(maps: Sequence[Whitener], columns: Sequence[Array], options: Options) -> list[tuple[Array, Array]]:
+def leading_directions(maps: Sequence[Whitener], columns: Sequence[Array], options: Options) -> list[Factor]:
     """The leading left singular vectors and values of each view's (k_k, many) columns, with signs as by `svd_flip`."""
-    return _signed(maps, [left_vectors(M, r) for M, r in zip(columns, options.ranks, strict=True)])
-
-
-def _signed(maps: Sequence[Whitener], factors: Sequence[tuple[Array, Array]]) -> list[tuple[Array, Array]]:
-    return [(U * signs_of(m.push(U)), s) for m, (U, s) in zip(maps, factors, strict=True)]
+    return sign_factors(maps, [left_vectors(M, r) for M, r in zip(columns, options.ranks, strict=True)])
 
 
 def independent_responses(moments: Moments) -> int:
@@ -221,30 +215,7 @@ def require_directions(options: Options, found: int, why: str) -> None:
 
 
 def _linear(maps: Sequence[Whitener], columns: Sequence[Array], options: Options, y_mean: Array) -> Embedding:
-    """The leading directions of the (k_k, q) columns; `core` holds the coefficients of each response on them."""
-    factors = leading(maps, columns, options)
+    """The leading directions of the (k_k, q) columns, and the coefficients of each response on them."""
+    factors = leading_directions(maps, columns, options)
     core = np.hstack([M.T @ U for M, (U, _) in zip(columns, factors, strict=True)])
-    return embedding_of(maps, factors, core, y_mean)
-
-
-def embedding_of(
-    maps: Sequence[Whitener],
-    factors: Sequence[tuple[Array, Array]],
-    core: Array,
-    y_mean: Array,
-    probes: tuple[Array, ...] | None = None,
-) -> Embedding:
-    """Directions of normalized features as embeddings of the features.
-
-    Unlike JDR's, `core` is (q, R) or (q, R, R): the coefficients of a linear or a quadratic prediction of y from the
-    R = Σ r_k coordinates of all views (or the joint ones) side by side; empty where a method has none.
-    """
-    return Embedding(
-        bases=tuple(m.push(U) for m, (U, _) in zip(maps, factors, strict=True)),
-        spectra=tuple(s for _, s in factors),
-        core=core,
-        means=tuple(m.mean for m in maps),
-        y_mean=np.asarray(y_mean),
-        support=tuple(m.deviations > 0 for m in maps),
-        probes=probes,
-    )
+    return map_back(maps, factors, Linear(core, np.asarray(y_mean)))

@@ -1,96 +1,134 @@
-"""One function per method: moments (or re-readable rows) in, an `Embedding` out."""
+"""JDR from top to bottom: Algorithm 1, its sketched variant (Algorithm 2) and feature selection (Algorithm 3).
+
+On two views in memory and one response Algorithm 1 is ::
+
+    A, B, y = A - A.mean(axis=0), B - B.mean(axis=0), y - y.mean()       # 1.1, 1.2
+    C_a, C_b = cholesky(A.T @ A / m), cholesky(B.T @ B / m)              # 1.3, 1.4: a' = C_a^-1 a
+    X0 = solve(C_a, (A.T * y) @ B / m) @ inv(C_b).T                      # 2.1: the proxy
+    U, S, V = svd(X0, r)                                                 # 2.2
+    U, V = solve(C_a.T, U), solve(C_b.T, V)                              # 2.3
+
+Here the same steps take moments, which merge, so that the rows may lie in files or on a cluster and are read once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.directions import proxy, selection, tensor
-from jointdr.directions.embedding import Embedding, signs_of
-from jointdr.directions.normalize import Normalize, RankError, Whitener, covariance_needed, whiteners
-from jointdr.directions.svd import Formed, Solver, left_vectors, sketched_svd, svd
-from jointdr.engines import Rows
-from jointdr.moments import Moments
-from jointdr.runtime import Array
+from jointdr.directions import many_views, proxy, selection, tensor
+from jointdr.directions.choices import decide, folds
+from jointdr.directions.embedding import Embedding, map_back, sign_factors, sign_pairs
+from jointdr.directions.finite import require_finite, warn_no_signal
+from jointdr.directions.normalize import Whitener
+from jointdr.directions.options import Options
+from jointdr.directions.predictions import Multilinear
+from jointdr.directions.refine.link_functions import Link
+from jointdr.directions.refine.sweeps import Refinement, refine_embedding
+from jointdr.directions.svd import Formed, left_vectors, sketched_svd, svd
+from jointdr.engines import Grid, Rows
+from jointdr.moments import Moments, merged
+from jointdr.runtime import Array, is_accelerated
+
+EXTENDABLE_PRODUCTS = 1e9
+"""`fit` also computes what lets `partial_fit` continue (C_ab) while m·n₁·n₂ is at most this: a few milliseconds."""
 
 
 @dataclass(frozen=True)
-class Options:
-    """The choices that JDR leaves to the user, already checked.
+class Fitted:
+    """A fit: the options with everything decided, the embedding, the moments it follows from, and the refinement.
 
-    `ranks` has one number of directions per view; `extra` names the moments beside the cross ones, of ``"within"`` and
-    ``"means"``, whose directions count too. With three and more views it names all that count: ``"tensor"``, the
-    proxy tensor, and ``"pairs"``, the cross moments of two views each, as well. `near` is an array on an accelerator,
-    which factors large matrices faster than the host.
+    `parts` has the moments of each fold where something was decided on held-out folds, and is empty where the embedding
+    does not follow from moments alone (a sketch, the proxy tensor). `n_sweeps` is the number of
+    refinement sweeps that were accepted and `link` the link function of the refinement, None without one.
     """
 
-    ranks: tuple[int, ...]
-    normalize: Normalize = "full"
-    ridge: float | Literal["auto"] = 0.0
-    solver: Solver = "exact"
-    n_iter: int = 2
-    n_hooi: int = 0
-    extra: frozenset[str] = frozenset()
-    n_features_to_select: tuple[int, int] | None = None
-    seed: int | None = None
-    names: tuple[str, ...] = ("a", "b")
-    features: tuple[Array | None, ...] = (None, None)
-    near: Array | None = None
-
-    @property
-    def centred(self) -> bool:
-        """Whether means are taken off."""
-        return self.normalize is not None
-
-    @property
-    def centres_response(self) -> bool:
-        """Whether the mean of y is taken off. Within-view moments hold µ_y Σ_a otherwise, so with them it always is."""
-        return self.centred or bool(self.extra & {"within", "means"})
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether one matrix is decomposed, so that the directions of the two views come in pairs."""
-        return not self.extra and len(set(self.ranks)) == 1
-
-    def of_features(self, at: Sequence[Array] | None) -> Options:
-        """The options once these features are selected (None: no selection was asked for)."""
-        if at is None:
-            return self
-        features = tuple(None if f is None else f[i] for f, i in zip(self.features, at, strict=True))
-        return replace(self, n_features_to_select=None, solver="exact", features=features)
-
-    def generator(self) -> np.random.Generator:
-        """The source of the sketches' randomness; the same seed gives the same sketch."""
-        return np.random.default_rng(self.seed)
+    options: Options
+    embedding: Embedding
+    parts: list[Moments]
+    n_sweeps: int = 0
+    link: Link | None = None
 
 
-def moments_needed(options: Options, mergeable: bool = True) -> dict[str, Any]:
-    """What JDR reads, as keywords of `Moments.of_block`.
+def fit_jdr(rows: Rows | Grid, options: Options) -> Fitted:
+    """JDR of these rows.
 
-    Without `mergeable` the cross covariance is left out: moments of rows to come can then not be added. (Raw moments
-    can always be.)
+    Parameters
+    ----------
+    rows : Rows or Grid
+        In memory, of a source, or the pairs of a `Dyads`. They are read once for the moments, again where the proxy is
+        applied instead of formed (``options.solver``), for the proxy tensor of three and more views, and by refinement.
+    options : Options
+
+    Returns
+    -------
+    Fitted
     """
-    blocks: tuple[str, ...] = () if options.solver != "exact" else ("cross",)
-    if "tensor" in options.extra or "pairs" in options.extra:
-        blocks = ("cross", "within") if "pairs" in options.extra else ("means",)
-    elif blocks and (options.normalize == "joint" or "within" in options.extra):
-        blocks = ("cross", "within")
-    keep: dict[str, Any] = {
-        "blocks": blocks,
-        "covariance": "full" if "within" in blocks else covariance_needed(options.normalize),
-        "cross_covariance": "cross" in blocks and (mergeable or options.normalize == "joint"),
-    }
-    if options.centred:
-        return keep
-    if options.centres_response:
-        return {**keep, "center": 0}
-    return {**keep, "center": 0, "y_center": 0.0, "cross_covariance": False}
+    parts = read_moments(rows, options)  # one reduction over the rows
+    if not varies(rows, parts):
+        warn_no_signal()
+    many, formed = len(options.ranks) > 2, options.solver == "exact"
+    if formed and not many:
+        options, embedding = solve_jdr(parts, options, next(filter(is_accelerated, rows.views), None))
+    else:
+        assert isinstance(rows, Rows)  # which can be read again
+        if many:
+            options, embedding = many_views.jdr_of_views(rows, parts, options)
+        else:
+            embedding = jdr_from_rows(rows, parts[0], options)
+    kept = parts if formed and not many else []
+    if not options.refine:
+        return Fitted(options, embedding, kept)
+    assert isinstance(rows, Rows)
+    refine = many_views.refine_views if many else refine_pair
+    embedding, found = refine(rows, parts, options, embedding)
+    return Fitted(options, embedding, kept, found.accepted, found.link)
 
 
-def jdr(moments: Moments, options: Options) -> Embedding:
+def read_moments(
+    rows: Rows | Grid, options: Options, first_row: int = 0, mergeable: bool | None = None
+) -> list[Moments]:
+    """The moments that the options ask for, of all rows or of each fold, in one read.
+
+    `first_row` is the index of the first row among those of earlier calls. `mergeable` moments can be merged with those
+    of rows to come; by default they are unless that would cost a product of a large fit.
+    """
+    with np.errstate(all="ignore"):
+        if options.holds_out:
+            keep = options.moments_needed()
+            parts = rows.fold_moments(options.n_folds, first_row, options.fold_seed, **keep)
+        else:
+            parts = [rows.moments(**options.moments_needed(_extendable(rows) if mergeable is None else mergeable))]
+    require_finite(parts, rows, options)
+    return parts
+
+
+def _extendable(rows: Rows | Grid) -> bool:
+    if isinstance(rows, Grid) or not rows.knows_mean:
+        return True
+    return len(rows) * float(np.prod([X.shape[1] for X in rows.views], dtype=float)) <= EXTENDABLE_PRODUCTS
+
+
+def varies(rows: Rows | Grid | None, parts: Sequence[Moments]) -> bool:
+    """Whether a response takes more than one value."""
+    if parts[0].keep.blocks or rows is None or isinstance(rows, Grid):
+        return bool((merged(parts).y_variances > 0).any())
+    return rows.varies()  # moments without a response
+
+
+def solve_jdr(parts: Sequence[Moments], options: Options, near: Array | None = None) -> tuple[Options, Embedding]:
+    """Algorithm 1 or 3 from moments: the options with everything decided that was left to the data, and the embedding.
+
+    Matrices are factored beside the array `near`, if it is given: an accelerator is faster than the host.
+    """
+    if options.auto:
+        options = decide(folds(parts, options), options)
+    return options, jdr_from_moments(merged(parts), options, near)
+
+
+def jdr_from_moments(moments: Moments, options: Options, near: Array | None = None) -> Embedding:
     """Algorithm 1 (or 3, with features to select) on moments; O(n³), whatever the number of rows.
 
     Parameters
@@ -99,67 +137,34 @@ def jdr(moments: Moments, options: Options) -> Embedding:
         With the ``"cross"`` block and the covariance that the normalization needs; ``"joint"`` needs the
         ``"within"`` block and the cross covariance too.
     options : Options
+    near : array, optional
+        On the device where matrices are factored.
     """
     as_given = moments.to_numpy()
-    moments = placed(as_given, options)
-    central = moments if options.centred else None
-    maps = whiteners(as_given, options.normalize, options.ridge, options.names, options.features, central, options.near)
-    blocks = normalized(moments, maps, options)
-    X = blocks.pair(0, 1)
-    if options.n_features_to_select is not None:
+    moments = proxy.center_moments(as_given, options)
+    maps = options.whiteners(as_given, moments if options.centred else None, near)  # steps 1.1 to 1.4
+    blocks = proxy.normalize_moments(moments, maps, options)
+    X = blocks.pair(0, 1)  # step 2.1
+    if options.n_features_to_select is not None:  # Algorithm 3
         M = proxy.unitless(X, maps)
         chosen = selection.select([(slice(0, M.shape[1]), M)], *options.n_features_to_select)
         return _of_selection(chosen, maps, options, moments.y_center, lambda at: moments.select(at))
-    require_rank(maps, options)
+    options.require_rank(maps)
     if not options.is_plain or len(X) > 1:
-        factors = [left_vectors(unfolding(blocks, k, options.extra), r) for k, r in enumerate(options.ranks)]
+        factors = [left_vectors(proxy.unfolding(blocks, k, options.uses), r) for k, r in enumerate(options.ranks)]
         if options.n_hooi:
             factors = tensor.hooi(X, factors, options.n_hooi)
-        bases, spectra = signed(factors, maps)
-        core = bases[0].T @ X @ bases[1]
-        return embedding_of(bases, spectra, core, maps, moments.y_center, options, blocks.probes)
+        factors = sign_factors(maps, factors)
+        core = factors[0][0].T @ X @ factors[1][0]
+        return map_back(maps, factors, _prediction(core, moments.y_center, options, blocks.probes, factors))
     r = options.ranks[0]
     if options.solver == "exact":
-        U, s, V = svd(X[0], r)
+        U, s, V = svd(X[0], r)  # step 2.2
     else:
         U, s, V = sketched_svd(Formed(X[0]), r, options.solver, options.n_iter, options.generator())
-    bases, spectra = _paired(U, s, V, maps)
-    return embedding_of(bases, spectra, np.diag(s)[None], maps, moments.y_center, options, blocks.probes)
-
-
-def placed(moments: Moments, options: Options) -> Moments:
-    """The moments about the point that the normalization centres at."""
-    if options.normalize is not None:
-        return moments.central()
-    return moments.about(0, y_center=moments.y_mean if options.centres_response else 0.0)
-
-
-def normalized(
-    moments: Moments, maps: Sequence[Whitener], options: Options, probes: tuple[Array, ...] | None = None
-) -> proxy.NormalizedMoments:
-    """The normalized moments, by these maps; for ``"joint"`` by these probes, or those of the moments themselves."""
-    if options.normalize != "joint":
-        return proxy.separate(moments, maps)
-    return proxy.through_probes(moments, probes or proxy.joint_probes(moments, maps, options.ridge))
-
-
-def unfolding(blocks: proxy.NormalizedMoments, k: int, extra: frozenset[str] = frozenset()) -> Array:
-    """All columns that lie in the span of view k's embedding: cross moments, and what `extra` names, (k_k, many).
-
-    By Stein's lemma the moments E[y a bᵀ], E[(y − µ) a aᵀ] and E[(y − µ) a] of normalized Gaussian features all have
-    their columns in the span of U.
-    """
-    others = [j for j in range(len(blocks.means)) if j != k]
-    columns = []
-    if len(others) == 1 or "pairs" in extra:
-        columns += [T for j in others for T in blocks.pair(k, j)]
-    if "tensor" in extra and blocks.unfoldings is not None:
-        columns.append(blocks.unfoldings[k])
-    if "within" in extra:
-        columns += list(blocks.pair(k, k))
-    if "means" in extra:
-        columns.append(blocks.means[k])
-    return np.hstack(columns)
+    factors = sign_pairs(maps, U, s, V)
+    prediction = _prediction(np.diag(s)[None], moments.y_center, options, blocks.probes, factors)
+    return map_back(maps, factors, prediction)  # step 2.3
 
 
 def jdr_from_rows(rows: Rows, moments: Moments, options: Options) -> Embedding:
@@ -177,63 +182,25 @@ def jdr_from_rows(rows: Rows, moments: Moments, options: Options) -> Embedding:
     2 + 2·n_iter reads of the data, O(m n r) each. With features to select, the proxy passes through memory a few
     columns at a time instead.
     """
-    maps = whiteners(moments, options.normalize, options.ridge, options.names, options.features)
+    maps = options.whiteners(moments)  # steps 1.1 to 1.4
     y_mean = rows.y_mean() if options.centred else np.zeros(1)
-    X = proxy.DataProxy(rows.centred() if options.centred else rows, maps)
+    X = proxy.DataProxy(rows.centred() if options.centred else rows, maps)  # step 2.1
     if options.n_features_to_select is not None:
         chosen = selection.select(X.unitless_columns(), *options.n_features_to_select)
-        exact = moments_needed(replace(options, solver="exact"), mergeable=False)
+        exact = replace(options, solver="exact").moments_needed(mergeable=False)
         return _of_selection(chosen, maps, options, y_mean, lambda at: rows.select(at).moments(**exact))
-    require_rank(maps, options)
-    U, s, V = sketched_svd(X, options.ranks[0], options.solver, options.n_iter, options.generator())
-    bases, spectra = _paired(U, s, V, maps)
-    return embedding_of(bases, spectra, np.diag(s)[None], maps, y_mean, options)
+    options.require_rank(maps)
+    U, s, V = sketched_svd(X, options.ranks[0], options.solver, options.n_iter, options.generator())  # step 2.2
+    factors = sign_pairs(maps, U, s, V)
+    return map_back(maps, factors, Multilinear(np.diag(s)[None], y_mean, options.centred))  # step 2.3
 
 
-def _paired(U: Array, s: Array, V: Array, maps: Sequence[Whitener]) -> tuple[list[Array], tuple[Array, Array]]:
-    """The directions of two views with signs as by `svd_flip`, in pairs, and their spectra."""
-    signs = signs_of(maps[0].push(U))
-    return [U * signs, V * signs], (s, s)
-
-
-def signed(factors: Sequence[tuple[Array, Array]], maps: Sequence[Whitener]) -> tuple[list[Array], tuple[Array, ...]]:
-    """The directions of every view with signs as by `svd_flip`, each view by itself, and their spectra."""
-    bases = [U * signs_of(m.push(U)) for (U, _), m in zip(factors, maps, strict=True)]
-    return bases, tuple(s for _, s in factors)
-
-
-def embedding_of(
-    bases: Sequence[Array],
-    spectra: tuple[Array, ...],
-    core: Array,
-    maps: Sequence[Whitener],
-    y_mean: Array,
-    options: Options,
-    probes: Sequence[Array] | None = None,
-    pairs: dict[tuple[int, int], Array] | None = None,
-) -> Embedding:
-    """Step 2.3: directions of the normalized features to embeddings of the features."""
-    return Embedding(
-        bases=tuple(m.push(U) for m, U in zip(maps, bases, strict=True)),
-        spectra=spectra,
-        core=core,
-        means=tuple(m.mean for m in maps),
-        y_mean=np.asarray(y_mean),
-        support=tuple(m.deviations > 0 for m in maps),
-        centred=options.centred,
-        probes=None if probes is None else tuple(P @ U for P, U in zip(probes, bases, strict=True)),
-        pairs=pairs,
-    )
-
-
-def jdr_at(
-    moments: Moments, options: Options, maps: Sequence[Whitener], bases: Sequence[Array], spectra: tuple[Array, ...]
-) -> Embedding:
-    """The embedding with given directions of normalized features, with the proxy of these moments between them."""
-    moments = placed(moments.to_numpy(), options)
-    blocks = normalized(moments, maps, options)
-    core = bases[0].T @ blocks.pair(0, 1) @ bases[1]
-    return embedding_of(bases, spectra, core, maps, moments.y_center, options, blocks.probes)
+def _prediction(
+    core: Array, y_mean: Array, options: Options, probes: Sequence[Array] | None, factors: Sequence[tuple[Array, Array]]
+) -> Multilinear:
+    """The prediction between these directions; probes of normalized features become those of the directions."""
+    mine = None if probes is None else tuple(P @ U for P, (U, _) in zip(probes, factors, strict=True))
+    return Multilinear(core, np.asarray(y_mean), options.centred, mine)
 
 
 def _of_selection(
@@ -251,24 +218,41 @@ def _of_selection(
     """
     at = (chosen.rows, chosen.columns)
     if maps[0].is_full or not options.is_plain or len(y_mean) > 1:
-        part = jdr(moments_of(at), options.of_features(at))
+        part = jdr_from_moments(moments_of(at), options.of_features(at))
     else:
         maps_at = [
             Whitener(m.mean[i], None if m.matrix is None else m.matrix[i], m.deviations[i])
             for m, i in zip(maps, at, strict=True)
         ]
-        require_rank(maps_at, options)
+        options.require_rank(maps_at)
         U, s, V = svd(chosen.matrix, options.ranks[0])
-        bases, spectra = _paired(U, s, V, maps_at)
-        part = embedding_of(bases, spectra, np.diag(s)[None], maps_at, y_mean, options)
-    return part.expanded(at, tuple(m.mean for m in maps))
+        factors = sign_pairs(maps_at, U, s, V)
+        part = map_back(maps_at, factors, Multilinear(np.diag(s)[None], np.asarray(y_mean), options.centred))
+    return part.expand(at, tuple(m.mean for m in maps))
 
 
-def require_rank(maps: Sequence[Whitener], options: Options) -> None:
-    """Raise if a view varies in fewer directions than are asked for."""
-    for m, name, r in zip(maps, options.names, options.ranks, strict=True):
-        if m.rank < r:
-            raise RankError(
-                f"n_components={r} is more than the {m.rank} directions in which view {name!r} "
-                "varies: lower n_components, give more rows, or give ridge to regularize a singular covariance."
-            )
+def refine_pair(
+    rows: Rows, parts: Sequence[Moments], options: Options, embedding: Embedding
+) -> tuple[Embedding, Refinement]:
+    """Improve the embedding of two views by least squares, with folds held out to decide whether that helps."""
+    start, at = embedding, None
+    if options.n_features_to_select is not None:  # features that were not selected play no part from here on
+        at = [np.flatnonzero(mask) for mask in embedding.support]
+        rows, parts, start = rows.select(at), [part.select(at) for part in parts], embedding.select(at)
+    inner = options.of_features(at)
+    whole = merged(parts)
+    maps = inner.whiteners(whole)
+    found = refine_embedding(rows, maps, start, lambda i: jdr_from_moments(without(parts, i), inner), parts, inner)
+    if found.factors is None:
+        return embedding, found
+    moments = proxy.center_moments(whole.to_numpy(), inner)
+    blocks = proxy.normalize_moments(moments, maps, inner)
+    core = found.factors[0][0].T @ blocks.pair(0, 1) @ found.factors[1][0]
+    prediction = _prediction(core, moments.y_center, inner, blocks.probes, found.factors)
+    end = map_back(maps, found.factors, prediction)
+    return end if at is None else end.expand(at, embedding.means), found
+
+
+def without(parts: Sequence[Moments], i: int) -> Moments:
+    """The moments of all parts but one."""
+    return merged([part for j, part in enumerate(parts) if j != i])

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from jointdr.directions.classical import (
-    embedding_of,
     independent_responses,
-    leading,
+    leading_directions,
     maps_of,
     principal_directions,
     require_directions,
 )
-from jointdr.directions.embedding import Embedding, projected, signs_of
-from jointdr.directions.jdr import Options
-from jointdr.directions.normalize import Whitener, joint_whitening, regularized, whiteners
+from jointdr.directions.embedding import Embedding, map_back, project, signs_of
+from jointdr.directions.normalize import Whitener, joint_whitening, regularize, whiteners
+from jointdr.directions.options import Options
+from jointdr.directions.predictions import Linear, Quadratic
 from jointdr.engines import Grid, RowBlock
 from jointdr.moments import Moments, merged
 from jointdr.runtime import Array, to_numpy
@@ -26,8 +26,7 @@ from jointdr.runtime import Array, to_numpy
 def joint_phd(moments: Moments, options: Options) -> Embedding:
     """Principal Hessian directions of the joined features [a; b] (the paper's cpHd), and their split; O((Σ n_k)³).
 
-    As many joint directions as all views have together (2r) are kept as `probes`, r of them for each view, with the
-    spectrum in `core`. Each is cut into its blocks, one per view; the embedding of a view is spanned by the leading
+    As many joint directions as all views have together (2r) are kept in the prediction. Each is cut into its blocks, one per view; the embedding of a view is spanned by the leading
     left singular vectors of its blocks, taken for normalized features.
 
     Parameters
@@ -54,8 +53,8 @@ def joint_phd(moments: Moments, options: Options) -> Embedding:
     E = E * signs_of(W @ E)
     D = W @ E
     columns = [_coordinates(moments, maps[k], k, options, block) for k, block in enumerate(np.split(D, ends))]
-    probes = tuple(np.split(D, np.cumsum(options.ranks)[:-1], axis=1))
-    return embedding_of(maps, leading(maps, columns, options), E.T @ M @ E, moments.y_mean, probes)
+    prediction = Quadratic(E.T @ M @ E, moments.y_mean, D)
+    return map_back(maps, leading_directions(maps, columns, options), prediction)
 
 
 def sols(parts: Sequence[Moments], options: Options) -> Embedding:
@@ -64,7 +63,7 @@ def sols(parts: Sequence[Moments], options: Options) -> Embedding:
     Each subpopulation has its own least squares, with its own means and covariances. Their coefficients, one column per
     subpopulation and response, weigh as the square root of its share of the rows, so that a subpopulation cut at
     random counts as before. The embedding of a view is spanned by the leading left singular vectors of its blocks, for
-    normalized features. `core` is the regression of y on all coordinates.
+    normalized features. The prediction is the regression of y on all coordinates.
 
     Parameters
     ----------
@@ -89,9 +88,9 @@ def sols(parts: Sequence[Moments], options: Options) -> Embedding:
     whole = whole.central()
     blocks = np.split(beta, np.cumsum(whole.n_features)[:-1])
     columns = [_coordinates(whole, m, k, options, b) for k, (m, b) in enumerate(zip(maps, blocks, strict=True))]
-    factors = leading(maps, columns, options)
+    factors = leading_directions(maps, columns, options)
     core = _regression(whole, [m.push(U) for m, (U, _) in zip(maps, factors, strict=True)])
-    return embedding_of(maps, factors, core, whole.y_mean)
+    return map_back(maps, factors, Linear(core, whole.y_mean))
 
 
 def sols_of_entities(grid: Grid, moments: Moments, options: Options) -> Embedding:
@@ -111,10 +110,10 @@ def sols_of_entities(grid: Grid, moments: Moments, options: Options) -> Embeddin
     maps = maps_of(moments, options)
     require_directions(options, min(grid.Y.shape), "there is one direction per entity of the other kind")
     columns = [m.pull(grid.entity_covariances(k)) for k, m in enumerate(maps)]
-    factors = leading(maps, columns, options)
+    factors = leading_directions(maps, columns, options)
     whole = moments.central()
     core = _regression(whole, [m.push(U) for m, (U, _) in zip(maps, factors, strict=True)])
-    return embedding_of(maps, factors, core, whole.y_mean)
+    return map_back(maps, factors, Linear(core, whole.y_mean))
 
 
 def coefficients(moments: Moments, options: Options, what: str = "all views together") -> Array:
@@ -141,7 +140,7 @@ class Residuals:
     def __call__(self, block: RowBlock) -> Array:
         """The residuals as responses."""
         parts = zip(block.views, self.means, self.betas, strict=True)
-        fits = [to_numpy(projected(X, mean, b)) for X, mean, b in parts]
+        fits = [to_numpy(project(X, mean, b)) for X, mean, b in parts]
         y = block.y - self.y_mean
         return y - sum(fits) if self.joint else np.hstack([y - fit for fit in fits])
 
@@ -167,7 +166,7 @@ def residuals(moments: Moments, options: Options, joint: bool) -> Residuals:
 
 def _coordinates(moments: Moments, m: Whitener, k: int, options: Options, D: Array) -> Array:
     """The directions of normalized features that are these directions D of features: U with W U = D."""
-    return m.pull(regularized(moments, k, options.ridge, m.deviations == 0)[0] @ D)
+    return m.pull(regularize(moments, k, options.ridge, m.deviations == 0)[0] @ D)
 
 
 def _regression(moments: Moments, bases: Sequence[Array]) -> Array:

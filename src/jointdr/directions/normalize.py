@@ -137,7 +137,7 @@ def whiteners(
         if constant.any():
             _warn_constant(constant, name, None if k >= len(features) else features[k])
         deviations = np.where(constant, 0.0, deviations)
-        Sigma, _ = regularized(moments, k, ridge, constant)
+        Sigma, _ = regularize(moments, k, ridge, constant)
         if normalize == "feature":
             variances = Sigma if Sigma.ndim == 1 else np.diag(Sigma)
             matrix = np.divide(1.0, np.sqrt(variances), out=np.zeros_like(variances), where=~constant)
@@ -152,7 +152,7 @@ def whiteners(
     return tuple(result)
 
 
-def regularized(moments: Moments, view: int, ridge: float | Literal["auto"], constant: Array) -> tuple[Array, float]:
+def regularize(moments: Moments, view: int, ridge: float | Literal["auto"], constant: Array) -> tuple[Array, float]:
     """Σ + ridge · mean variance · I, or OAS's mixture of the two, and the factor of Σ in it.
 
     ``"auto"`` is the oracle approximating shrinkage of Chen, Wiesel, Eldar and Hero (2010) with the sample
@@ -316,7 +316,7 @@ def joint_whitening(
         k is the rank of Σ.
     """
     views = range(moments.n_views)
-    Sigmas, keep = zip(*(regularized(moments, k, ridge, maps[k].deviations == 0) for k in views), strict=True)
+    Sigmas, keep = zip(*(regularize(moments, k, ridge, maps[k].deviations == 0) for k in views), strict=True)
     at = [slice(start, end) for start, end in pairwise(np.cumsum([0, *moments.n_features]))]
     Sigma = np.zeros((sum(moments.n_features),) * 2)
     for k in views:

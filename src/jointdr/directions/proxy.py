@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from scipy import linalg
 
-from jointdr.directions.normalize import Whitener, joint_whitening, regularized
+from jointdr.directions.normalize import Whitener, joint_whitening, regularize
+from jointdr.directions.options import CROSS, Options
 from jointdr.engines import RowBlock, Rows
 from jointdr.moments import Moments
 from jointdr.runtime import (
@@ -33,20 +33,6 @@ OVERFLOW = (
     "The moments overflow: features or responses are too large to be multiplied with each other. "
     "Rescale them, for example with sklearn.preprocessing.StandardScaler."
 )
-UNDERFLOW = (
-    "The moments underflow: features or responses are too small to be multiplied with each other. "
-    "Rescale them, for example with sklearn.preprocessing.StandardScaler."
-)
-
-
-@contextmanager
-def overflow_told() -> Iterator[None]:
-    """No warnings of single operations: what overflows shows in the result, or where it is decomposed."""
-    try:
-        with np.errstate(all="ignore"):
-            yield
-    except np.linalg.LinAlgError as error:
-        raise ValueError(OVERFLOW) from error
 
 
 def beside(S: Array, X: Array) -> Array:
@@ -96,6 +82,41 @@ class NormalizedMoments:
         )
 
 
+def center_moments(moments: Moments, options: Options) -> Moments:
+    """The moments about the point that the normalization centres at."""
+    if options.centred:
+        return moments.central()
+    return moments.about(0, y_center=moments.y_mean if options.centres_response else 0.0)
+
+
+def normalize_moments(
+    moments: Moments, maps: Sequence[Whitener], options: Options, probes: tuple[Array, ...] | None = None
+) -> NormalizedMoments:
+    """The normalized moments, by these maps; for ``"joint"`` by these probes, or those of the moments themselves."""
+    if options.normalize != "joint":
+        return separate(moments, maps)
+    return through_probes(moments, probes or joint_probes(moments, maps, options.ridge))
+
+
+def unfolding(blocks: NormalizedMoments, k: int, uses: frozenset[str] = CROSS) -> Array:
+    """All columns that lie in the span of view k's embedding, of the moments that `uses` names, (k_k, many).
+
+    By Stein's lemma the moments E[y a bᵀ], E[(y − µ) a aᵀ] and E[(y − µ) a] of normalized Gaussian features all have
+    their columns in the span of U.
+    """
+    others = [j for j in range(len(blocks.means)) if j != k]
+    columns = []
+    if uses & {"cross", "pairs"}:
+        columns += [T for j in others for T in blocks.pair(k, j)]
+    if "tensor" in uses and blocks.unfoldings is not None:
+        columns.append(blocks.unfoldings[k])
+    if "within" in uses:
+        columns += list(blocks.pair(k, k))
+    if "means" in uses:
+        columns.append(blocks.means[k])
+    return np.hstack(columns)
+
+
 def separate(moments: Moments, maps: Sequence[Whitener]) -> NormalizedMoments:
     """W_jᵀ T_jk W_k, O(n³). The moments must be about the point that the maps centre at."""
     pairs = {
@@ -133,8 +154,8 @@ def joint_probes(moments: Moments, maps: Sequence[Whitener], ridge: float | Lite
     """
     W = joint_whitening(moments, maps, ridge)
     probes = []
-    for k, at in enumerate(_places(moments)):
-        Sigma, _ = regularized(moments, k, ridge, maps[k].deviations == 0)
+    for k, at in enumerate(_slices_of_views(moments)):
+        Sigma, _ = regularize(moments, k, ridge, maps[k].deviations == 0)
         probes.append(W @ (W[at].T @ (Sigma @ maps[k].matrix)))
     return tuple(probes)
 
@@ -142,7 +163,7 @@ def joint_probes(moments: Moments, maps: Sequence[Whitener], ridge: float | Lite
 def through_probes(moments: Moments, probes: tuple[Array, ...]) -> NormalizedMoments:
     """P_jᵀ T P_k with the T of all views together, which needs the within blocks too."""
     K = moments.n_views
-    at = _places(moments)
+    at = _slices_of_views(moments)
     T = np.stack([linalg.block_diag(*parts) for parts in zip(*(moments.third(k, k) for k in range(K)), strict=True)])
     for j, k in moments.cross_scatters:
         T[:, at[j], at[k]] = moments.third(j, k)
@@ -152,7 +173,7 @@ def through_probes(moments: Moments, probes: tuple[Array, ...]) -> NormalizedMom
     return NormalizedMoments(pairs, tuple(P.T @ C_y for P in probes), probes)
 
 
-def _places(moments: Moments) -> list[slice]:
+def _slices_of_views(moments: Moments) -> list[slice]:
     return [slice(s, e) for s, e in itertools.pairwise(np.cumsum([0, *moments.n_features]))]
 
 
@@ -206,13 +227,13 @@ class DataProxy:
         """Some columns of X₀ where each belongs to one feature of b, without a product over all of them."""
         b = self.maps[1]
         scale = np.ones(at.stop - at.start) if b.matrix is None else b.matrix[at]
-        return self._accumulated(_Columns(at, b.mean[at], scale), narrow=1, wide=0)
+        return self._accumulate(_Columns(at, b.mean[at], scale), narrow=1, wide=0)
 
     def _product(self, S: Array, narrow: int, wide: int) -> Array:
         m = self.maps[narrow]
-        return self._accumulated(_Projection(m.push(S), m.mean, self.explicit[narrow]), narrow, wide)
+        return self._accumulate(_Projection(m.push(S), m.mean, self.explicit[narrow]), narrow, wide)
 
-    def _accumulated(self, project: Callable[[Array], Array], narrow: int, wide: int) -> Array:
+    def _accumulate(self, project: Callable[[Array], Array], narrow: int, wide: int) -> Array:
         m = self.maps[wide]
         center = m.mean if self.explicit[wide] else None
         total, column_sums = self.rows.accumulate(_ProxyTimes(project, narrow, wide, center, self.dtype))

@@ -50,7 +50,7 @@ class Formed:
         return self.X.T @ Q
 
 
-def chosen_solver(solver: str, n_features: tuple[int, ...], n_components: int) -> Solver:
+def choose_solver(solver: str, n_features: tuple[int, ...], n_components: int) -> Solver:
     """What ``"auto"`` stands for.
 
     ``"exact"`` while every view has at most `EXACT_UP_TO` features (the proxy then takes at most 32 MB and its
@@ -70,14 +70,14 @@ def svd(X: Array, n_components: int) -> tuple[Array, Array, Array]:
     """
     width = 2 * n_components + 10
     if min(X.shape) >= max(ITERATED_FROM, 4 * width) and np.isfinite(X).all():
-        found = _iterated(X, n_components, width)
+        found = _iterate(X, n_components, width)
         if found is not None:
             return found
     U, s, Vt = np.linalg.svd(X, full_matrices=False)
     return U[:, :n_components], s[:n_components], Vt[:n_components].T
 
 
-def _iterated(X: Array, n_components: int, width: int) -> tuple[Array, Array, Array] | None:
+def _iterate(X: Array, n_components: int, width: int) -> tuple[Array, Array, Array] | None:
     """The leading triplets, to rounding, by subspace iteration with so many columns; None where that is slow."""
     r, before = n_components, float(np.finfo(float).max)
     largest = float(np.max(np.abs(X))) or 1.0  # squares must neither overflow nor vanish

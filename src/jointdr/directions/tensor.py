@@ -14,15 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.directions.embedding import projected
+from jointdr.directions.embedding import Factor, project
 from jointdr.directions.normalize import Whitener
 from jointdr.directions.proxy import OVERFLOW
 from jointdr.directions.svd import left_vectors
 from jointdr.engines import LARGE_BLOCK_BYTES, RandomParts, RowBlock, Rows, SumsOfGroups, block_rows
 from jointdr.runtime import Array, as_float, float_dtype, inner, is_sparse, like, namespace, to_numpy
-
-Factor = tuple[Array, Array]
-"""Directions of a view, (k, r), and their singular values, (r,)."""
 
 SKETCH_COLUMNS = 64
 """Columns of a sketched unfolding, at least; passes over the data sharpen the directions afterwards."""
@@ -52,7 +49,7 @@ class TensorParts:
         """Its unfolding along each view, or a sketch of it that has the same Gram matrix in expectation."""
         if self.tensors is not None:
             X = self.mean(folds)
-            return tuple(unfolded(X, k) for k in range(X.ndim - 1))
+            return tuple(unfold(X, k) for k in range(X.ndim - 1))
         assert self.sketches is not None
         parts = zip(*(self.sketches[i] for i in folds), strict=True)
         return tuple(sum(part) / self._weight(folds) for part in parts)
@@ -64,12 +61,12 @@ class TensorParts:
 # ---------------------------------------------------------------- algebra of tensors
 
 
-def unfolded(X: Array, k: int) -> Array:
+def unfold(X: Array, k: int) -> Array:
     """The mode-k unfolding of a (q, k_1, …, k_K) tensor: (k_k, all the rest)."""
     return np.moveaxis(X, k + 1, 0).reshape(X.shape[k + 1], -1)
 
 
-def multiplied(X: Array, M: Array, k: int) -> Array:
+def multiply_mode(X: Array, M: Array, k: int) -> Array:
     """The product with Mᵀ along view k, for M of shape (k_k, r)."""
     return np.moveaxis(np.tensordot(M, X, axes=(0, k + 1)), 0, k + 1)
 
@@ -77,7 +74,7 @@ def multiplied(X: Array, M: Array, k: int) -> Array:
 def core_of(X: Array, bases: Sequence[Array | None]) -> Array:
     """The product with every basis along its view; None leaves a view as it is."""
     for k, U in enumerate(bases):
-        X = X if U is None else multiplied(X, U, k)
+        X = X if U is None else multiply_mode(X, U, k)
     return X
 
 
@@ -90,11 +87,11 @@ def hooi(X: Array, factors: Sequence[Factor], sweeps: int) -> list[Factor]:
     for _ in range(sweeps):
         for k in range(len(factors)):
             others = [None if j == k else U for j, (U, _) in enumerate(factors)]
-            factors[k] = _updated(factors[k], unfolded(core_of(X, others), k))
+            factors[k] = _update(factors[k], unfold(core_of(X, others), k))
     return factors
 
 
-def _updated(factor: Factor, M: Array) -> Factor:
+def _update(factor: Factor, M: Array) -> Factor:
     """The leading directions of a contracted unfolding; the old ones if it holds fewer than are asked for."""
     r = factor[0].shape[1]
     return left_vectors(M, r) if M.shape[1] >= r else factor
@@ -108,7 +105,7 @@ def row_products(R: Array, Z: Array) -> Array:
 # ---------------------------------------------------------------- reads of the data
 
 
-def formed(rows: Rows, maps: Sequence[Whitener], n_folds: int = 1, seed: int = 0) -> TensorParts:
+def form_tensor(rows: Rows, maps: Sequence[Whitener], n_folds: int = 1, seed: int = 0) -> TensorParts:
     """Form the tensor of each fold in one read, O(m n_1 ⋯ n_K).
 
     Rows of all views but the last are multiplied out, a block at a time; the last view comes in by a matrix product.
@@ -127,12 +124,12 @@ def formed(rows: Rows, maps: Sequence[Whitener], n_folds: int = 1, seed: int = 0
     for _, total in parts:
         X = total.reshape(-1, *sizes)
         for k, m in enumerate(maps):
-            X = np.moveaxis(m.pull(unfolded(X, k)).reshape(-1, *np.delete(X.shape, k + 1)), 0, k + 1)
+            X = np.moveaxis(m.pull(unfold(X, k)).reshape(-1, *np.delete(X.shape, k + 1)), 0, k + 1)
         tensors.append(_finite(X))
     return TensorParts(np.array([float(weight) for weight, _ in parts]), tensors=tensors)
 
 
-def sketched(
+def sketch_tensor(
     rows: Rows, maps: Sequence[Whitener], columns: int, rng: np.random.Generator, n_folds: int = 1, seed: int = 0
 ) -> TensorParts:
     """Sketch all unfoldings of the tensor of each fold in one read, O(m n s), without forming it.
@@ -155,7 +152,7 @@ def sketched(
     )
 
 
-def contracted(rows: Rows, maps: Sequence[Whitener], bases: Sequence[Array], k: int) -> Array:
+def contract_tensor(rows: Rows, maps: Sequence[Whitener], bases: Sequence[Array], k: int) -> Array:
     """The proxy tensor between view k and the directions of all others, (k_k, q·Π r_j), in one read, O(m n Π r_j)."""
     right = [m.push(U) for m, U in zip(maps, bases, strict=True)]
     of_block = _Contraction(tuple(m.mean for m in maps), tuple(right), k)
@@ -178,14 +175,14 @@ def hooi_from_rows(
     factors = list(factors)
     for _ in range(sweeps):
         for k in range(len(factors)):
-            M = contracted(rows, maps, [U for U, _ in factors], k)
-            factors[k] = _updated(factors[k], M if beside is None else np.hstack([M, beside[k]]))
+            M = contract_tensor(rows, maps, [U for U, _ in factors], k)
+            factors[k] = _update(factors[k], M if beside is None else np.hstack([M, beside[k]]))
     return factors
 
 
 def core_from_rows(rows: Rows, maps: Sequence[Whitener], bases: Sequence[Array]) -> Array:
     """The proxy tensor between directions of all views, (q, r_1, …, r_K), in one read."""
-    M = contracted(rows, maps, bases, len(bases) - 1)
+    M = contract_tensor(rows, maps, bases, len(bases) - 1)
     core = bases[-1].T @ M  # (r_K, q·r_1⋯r_{K−1})
     return np.moveaxis(core.reshape(len(core), -1, *(U.shape[1] for U in bases[:-1])), 0, -1)
 
@@ -201,7 +198,7 @@ class _Tensor:
         left = int(np.prod([len(mean) for mean in self.means[:-1]]))
         total = np.zeros((block.y.shape[1], left, len(self.means[-1])))
         for piece in block.pieces(max(16, LARGE_BLOCK_BYTES // (8 * left))):
-            views = [_centred(X, mean, self.dtype) for X, mean in zip(piece.views, self.means, strict=True)]
+            views = [_center_view(X, mean, self.dtype) for X, mean in zip(piece.views, self.means, strict=True)]
             Y = like(piece.y if piece.weight is None else piece.y * piece.weight[:, None], views[0])
             first = views[0]
             for X in views[1:-1]:
@@ -219,7 +216,7 @@ class _Sketches:
     right: tuple[Array, ...]
 
     def __call__(self, block: RowBlock) -> tuple[Array, ...]:
-        H = [projected(X, mean, S) for X, mean, S in zip(block.views, self.means, self.right, strict=True)]
+        H = [project(X, mean, S) for X, mean, S in zip(block.views, self.means, self.right, strict=True)]
         parts = []
         for k, mean in enumerate(self.means):
             others = [h for j, h in enumerate(H) if j != k]
@@ -237,7 +234,7 @@ class _Contraction:
 
     def __call__(self, block: RowBlock) -> tuple[Array]:
         parts = zip(block.views, self.means, self.right, strict=True)
-        Z = [projected(X, mean, S) for j, (X, mean, S) in enumerate(parts) if j != self.k]
+        Z = [project(X, mean, S) for j, (X, mean, S) in enumerate(parts) if j != self.k]
         return (_against(block, self.k, self.means[self.k], reduce(row_products, Z)),)
 
 
@@ -251,7 +248,7 @@ def _against(block: RowBlock, k: int, mean: Array, R: Array) -> Array:
     return np.asarray(to_numpy(inner(X - like(mean, X), like(R, X))))
 
 
-def _centred(X: Array, mean: Array, dtype: object) -> Array:
+def _center_view(X: Array, mean: Array, dtype: object) -> Array:
     X = as_float(X.toarray() if is_sparse(X) else X, dtype)
     return X - like(mean, X)
 

@@ -1,11 +1,17 @@
 """scikit-learn shells of the methods, one file each; no maths."""
 
-from jointdr.estimators.base import ViewsTransformer, exponent_of
-from jointdr.estimators.family import OLS, PCA
-from jointdr.estimators.jdr import JDR, NoSignalWarning
-from jointdr.estimators.phd import IHT, PHD
+from jointdr.estimators.base import ViewsTransformer, prepared
+from jointdr.estimators.iht import IHT
+from jointdr.estimators.inputs import check_views
+from jointdr.estimators.jdr import JDR
+from jointdr.estimators.ols import OLS
+from jointdr.estimators.options import exponent_of, jdr_options
+from jointdr.estimators.pca import PCA
+from jointdr.estimators.phd import PHD
+from jointdr.estimators.save import SAVE
 from jointdr.estimators.saving import estimator_from_arrays, estimator_to_arrays
-from jointdr.estimators.sir import SAVE, SIR, SOLS
+from jointdr.estimators.sir import SIR
+from jointdr.estimators.sols import SOLS
 
 __all__ = [
     "IHT",
@@ -16,9 +22,11 @@ __all__ = [
     "SAVE",
     "SIR",
     "SOLS",
-    "NoSignalWarning",
     "ViewsTransformer",
+    "check_views",
     "estimator_from_arrays",
     "estimator_to_arrays",
     "exponent_of",
+    "jdr_options",
+    "prepared",
 ]

@@ -1,51 +1,22 @@
-"""The estimators: thin scikit-learn shells around `jointdr.directions.jdr`."""
+"""JDR: a scikit-learn shell around `jointdr.directions.jdr`."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from numbers import Integral
-from typing import Any, Self
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-
-from jointdr.data import Dyads, Views, checked, checked_weight
-from jointdr.directions import (
-    Embedding,
-    Options,
-    Refinement,
-    Whitener,
-    folds,
-    jdr,
-    jdr_at,
-    jdr_from_rows,
-    jdr_of_views,
-    jdr_of_views_at,
-    moments_needed,
-    refined,
-    resolved,
-    whiteners,
-)
-from jointdr.engines import Grid, RandomParts, Rows
-from jointdr.estimators.base import KEEP_MOMENTS_BYTES, ViewsTransformer
-from jointdr.estimators.options import options_of
-from jointdr.estimators.streaming import as_source
-from jointdr.moments import Moments, merged
-from jointdr.runtime import Array, is_accelerated
-
-EXTENDABLE_PRODUCTS = 1e9
-"""`fit` also computes what lets `partial_fit` continue (C_ab) while m·n₁·n₂ is at most this: a few milliseconds."""
-
+from jointdr.directions import Embedding, Fitted, Options, fit_jdr, read_moments, solve_jdr, varies, warn_no_signal
+from jointdr.engines import Grid, Rows
+from jointdr.estimators.base import ViewsTransformer
+from jointdr.estimators.options import jdr_options
+from jointdr.estimators.scoring import proxy_criterion
+from jointdr.moments import Moments
 
 MANY_VIEWS = (
     "partial_fit and fit_moments are for two views: the proxy tensor of three and more needs the means before it is "
     "summed up, so the data is read twice. Use fit, on data that can be read again."
 )
-
-
-class NoSignalWarning(UserWarning):
-    """The response is constant, so that no direction is better than another."""
 
 
 class JDR(ViewsTransformer):
@@ -160,6 +131,10 @@ class JDR(ViewsTransformer):
     Algorithms 1, 2 and 3 of Li, Wen, Cheng and Bresler, *Joint Dimensionality Reduction for Separable Embedding
     Estimation*. The exact solver costs O(m n²) in one read of the data, the sketches O(m n r) per read.
 
+    References
+    ----------
+    Li, Wen, Cheng and Bresler, Joint dimensionality reduction for separable embedding estimation.
+
     Examples
     --------
     >>> from jointdr import JDR
@@ -216,206 +191,54 @@ class JDR(ViewsTransformer):
         self.views = views
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn the embeddings.
+    def _method(self, n_responses: int, once: bool) -> JDRMethod:
+        return JDRMethod(jdr_options(self, n_responses, once))
 
-        Parameters
-        ----------
-        X : tuple of (m, n_k) arrays, Views, or one (m, n) matrix when ``views`` is given
-            NumPy arrays, DataFrames, SciPy sparse matrices, or arrays of another Array API library. Or a `Dyads`, which
-            holds the response itself; or a `Source` of `jointdr.io`, or dask collections, which are read in blocks.
-        y : (m,) array, or (m, q) for several responses
-            The response of each row: numbers, or labels.
-        sample_weight : (m,) array, optional
-            Non-negative; a weight of 2 counts as two equal rows.
-        """
-        if isinstance(X, Dyads):
-            self._require_exact("a fit to a Dyads")
-            self._require_no_refinement("a fit to a Dyads")
-            return self._fit_dyads(X, y, sample_weight)
-        source = as_source(X, y, sample_weight, self.views)
-        if source is not None:
-            return self._fit_source(source)
-        with self._unchanged_on_failure():
-            return self._fitted(X, y, sample_weight)
-
-    def _fitted(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        views = self._validated(X, reset=True, minimum_rows=2)
-        y = checked(y, len(views), "JDR", views.index)
-        w = checked_weight(sample_weight, len(views), index=views.index)
-        self._forget()
-        Y = self._responses(y, w, reset=True, streaming=False)
-        return self._fit_rows(views, Rows(views.arrays, Y, w))
-
-    def _fit_rows(self, views: Views, rows: Rows) -> Self:
-        options, auto = self._options(views.n_features, rows.n_responses, exact=not rows.rereadable)
-        if len(views.arrays) > 2:
-            return self._fitted_tensor(views, rows, options, auto)
-        with np.errstate(all="ignore"):
-            if auto or self.refine:
-                parts = self._fold(rows, 0)
-            elif options.solver != "exact":
-                parts = [rows.moments(**moments_needed(options))]
-            else:
-                products = np.prod(views.n_features, dtype=float)
-                extendable = not rows.knows_mean or len(rows) * products <= EXTENDABLE_PRODUCTS
-                parts = [rows.moments(**moments_needed(options, mergeable=extendable))]
-        self._require_finite(parts, views, rows)
-        if options.solver == "exact":
-            options, self._embedding = self._solution(parts, next(filter(is_accelerated, rows.views), None))
-            if self.refine:
-                self._refine(rows, parts, options)
-            if sum(part.nbytes for part in parts) <= KEEP_MOMENTS_BYTES:
-                self._set_parts(parts)
-        else:
-            if not rows.varies():
-                warn_no_signal()
-            self._note(options)
-            self._embedding = jdr_from_rows(rows, parts[0], options)
-        return self
-
-    def _fitted_tensor(self, views: Views, rows: Rows, options: Options, auto: frozenset[str]) -> Self:
-        """Three and more views: one read for means and covariances, then the proxy tensor."""
-        seed = self._fold_seed()
-        with np.errstate(all="ignore"):
-            keep = moments_needed(options)
-            parts = rows.fold_moments(int(self.n_folds) if auto or self.refine else 1, 0, seed, **keep)
-            self._require_finite(parts, views, rows)
-            if not (merged(parts).y_variances > 0).any():
-                warn_no_signal()
-            options, self._embedding = jdr_of_views(rows, parts, options, auto, seed)
-            self._note(options)
-            if self.refine:
-                groups = RandomParts(len(parts), seed)
-
-                def without(i: int) -> Embedding:
-                    rest = rows.without(groups, i)
-                    return jdr_of_views(rest, [_without(parts, i)], options, frozenset())[1]
-
-                whole = merged(parts)
-                maps, found = self._refined(rows, parts, options, self._embedding, without)
-                if found.bases is not None:
-                    self._embedding = jdr_of_views_at(rows, whole, options, maps, found.bases, found.spectra)
-        return self
-
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: D102
-        self._require_exact("partial_fit")
-        self._require_no_refinement("partial_fit")
-        if len(getattr(self, "view_names_", ())) > 2:
-            raise ValueError(MANY_VIEWS)
-        return super().partial_fit(X, y, sample_weight)
-
-    partial_fit.__doc__ = ViewsTransformer.partial_fit.__doc__
-
-    def fit_moments(self, moments: Any) -> Self:  # noqa: D102
-        self._require_no_refinement("fit_moments")
-        return super().fit_moments(moments)
-
-    fit_moments.__doc__ = ViewsTransformer.fit_moments.__doc__
+    def _keep(self, fitted: Fitted, always: bool = False) -> None:
+        super()._keep(fitted, always)
+        self.solver_: str = fitted.options.solver
+        self.n_sweeps_ = fitted.n_sweeps
+        if fitted.link is not None:
+            self.link_ = fitted.link
 
     def _require_one_read(self, caller: str) -> None:
-        self._require_exact(caller)
-        self._require_no_refinement(caller)
-
-    def _require_exact(self, caller: str) -> None:
-        if self.solver not in ("auto", "exact"):
+        if caller == "partial_fit" and len(getattr(self, "view_names_", ())) > 2:
+            raise ValueError(MANY_VIEWS)
+        if self.solver not in ("auto", "exact") and caller != "fit_moments":
             raise ValueError(
                 f"solver={self.solver!r} reads the data several times, which {caller} cannot: "
                 "use solver='exact', or fit on data that can be read again."
             )
-
-    def _require_no_refinement(self, caller: str) -> None:
         if self.refine:
             raise ValueError(
                 f"refine={self.refine!r} reads the data again, which {caller} cannot: use fit, or refine=0."
             )
 
-    def _refine(self, rows: Rows, parts: list[Moments], options: Options) -> None:
-        """Improve the embedding by least squares, with folds held out to decide whether that helps."""
-        embedding, at = self._embedding, None
-        if options.n_features_to_select is not None:  # what was not selected plays no part from here on
-            at = [np.flatnonzero(mask) for mask in embedding.support]
-            rows, parts, embedding = rows.select(at), [part.select(at) for part in parts], embedding.select(at)
-        inner = options.of_features(at)
-        maps, found = self._refined(rows, parts, inner, embedding, lambda i: jdr(_without(parts, i), inner))
-        if found.bases is not None:
-            embedding = jdr_at(merged(parts), inner, maps, found.bases, found.spectra)
-            self._embedding = embedding if at is None else embedding.expanded(at, self._embedding.means)
 
-    def _refined(
-        self,
-        rows: Rows,
-        parts: list[Moments],
-        options: Options,
-        embedding: Embedding,
-        without: Callable[[int], Embedding],
-    ) -> tuple[tuple[Whitener, ...], Refinement]:
-        maps = whiteners(merged(parts), options.normalize, options.ridge, options.names, options.features)
-        found = refined(
-            rows,
-            maps,
-            embedding,
-            without,
-            [part.weight for part in parts],
-            int(self.refine),
-            self.link,  # type: ignore[arg-type]
-            "all" if self.moments == "all" else "cross",
-            self._fold_seed(),
-        )
-        self.n_sweeps_, self.link_ = found.accepted, found.link
-        return maps, found
+@dataclass(frozen=True)
+class JDRMethod:
+    """JDR with checked parameters, for data of a known shape; the contract is `Method`."""
 
-    def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
+    options: Options
+
+    def read(self, rows: Rows | Grid, first_row: int = 0) -> list[Moments]:
+        """The moments of these rows, mergeable with those of rows to come."""
         if len(rows.views) > 2:
             raise ValueError(MANY_VIEWS)
-        options, auto = self._options(tuple(X.shape[1] for X in rows.views), rows.n_responses, exact=True)
-        keep = moments_needed(options)
-        if not auto and not self.refine:
-            return [rows.moments(**keep)]
-        return rows.fold_moments(int(self.n_folds), first_row, self._fold_seed(), **keep)
+        return read_moments(rows, self.options, first_row, mergeable=True)
 
-    def _solve(self, parts: list[Moments]) -> Embedding:
-        return self._solution(parts)[1]
-
-    def _solution(self, parts: list[Moments], near: Array | None = None) -> tuple[Options, Embedding]:
-        """The embedding, and the options with everything decided that was left to the data."""
-        whole = merged(parts)
-        if whole.n_views > 2:
+    def solve(self, parts: Sequence[Moments]) -> Fitted:
+        """Algorithm 1 or 3 from moments."""
+        if parts[0].n_views > 2:
             raise ValueError(MANY_VIEWS)
-        options, auto = self._options(whole.n_features, whole.n_responses, exact=self.solver == "auto")
-        if not (whole.y_variances > 0).any():
+        if not varies(None, parts):
             warn_no_signal()
-        if auto:
-            options = resolved(folds(parts, options), options, auto)
-        self._note(options)
-        return options, jdr(whole, replace(options, near=near))
+        return Fitted(*solve_jdr(parts, self.options), list(parts))
 
-    def _options(
-        self, n_features: tuple[int, ...], n_responses: int, exact: bool = False
-    ) -> tuple[Options, frozenset[str]]:
-        self._exponent()  # checks `scale`
-        return options_of(self, n_features, n_responses, self.view_names_, self._feature_names, exact)
+    def fit(self, rows: Rows | Grid) -> Fitted:
+        """The whole of it."""
+        return fit_jdr(rows, self.options)
 
-    def _note(self, options: Options) -> None:
-        self.solver_: str = options.solver
-        cross = () if options.extra & {"tensor", "pairs"} else ("cross",)
-        self.moments_used_: tuple[str, ...] = (*cross, *sorted(options.extra))
-        self.n_sweeps_ = 0
-
-    def _fold_seed(self) -> int:
-        return int(self.random_state) if isinstance(self.random_state, Integral) else 0
-
-
-def _without(parts: Sequence[Moments], i: int) -> Moments:
-    """The moments of all parts but one."""
-    rest = [part for j, part in enumerate(parts) if j != i]
-    return merged(rest)
-
-
-def warn_no_signal() -> None:
-    """Say that y is constant."""
-    warnings.warn(
-        "y is constant: there is no signal, and the embeddings are arbitrary directions.",
-        NoSignalWarning,
-        stacklevel=3,
-    )
+    def score(self, embedding: Embedding, rows: Rows) -> float:
+        """The held-out proxy criterion."""
+        return proxy_criterion(embedding, rows)

@@ -1,64 +1,20 @@
-"""Methods that read how y bends, second-order moments with y: thin scikit-learn shells, no maths."""
+"""PHD: principal Hessian directions of each view, or of all views together."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from functools import partial
+from typing import Any
 
-import numpy as np
-
-from jointdr.data import Views, refuse_dyads
-from jointdr.directions import Embedding, classical, joint_phd, residuals
+from jointdr.data import refuse_dyads
+from jointdr.directions import Options, Quadratic, classical, joint_phd, require_finite, residuals
 from jointdr.engines import Grid, Rows
-from jointdr.estimators.family import SupervisedMethod, without_score
-from jointdr.estimators.scoring import joint_coordinates, joint_spectrum, quadratic_share
+from jointdr.estimators.family import SupervisedMethod
+from jointdr.estimators.inputs import check_views
+from jointdr.estimators.method import ByMoments
+from jointdr.estimators.options import exponent_of, method_options
+from jointdr.estimators.scoring import quadratic_share
 from jointdr.moments import Moments
 from jointdr.runtime import Array
-
-
-class IHT(SupervisedMethod):
-    """Iterative Hessian transformation of each view: the span of β, Hβ, H²β, ... (Cook and Li, 2002).
-
-    β are the coefficients of least squares and H the matrix of pHd, both of normalized features. It asks less of the
-    features than pHd (linear conditional means alone), but starts from β, so that it sees nothing where OLS does not.
-
-    Parameters
-    ----------
-    n_components : int or tuple of ints, default 2
-    ridge, scale, response, edges, n_slices, views
-        As in `JDR`.
-
-    Attributes
-    ----------
-    embeddings_ : tuple of (n_k, r) arrays
-    singular_values_ : (r,) array, or tuple of them
-        The singular values of [β, H] within the span, in units of y; one array per view.
-    means_, support_, n_components_, view_names_, n_features_per_view_, moments_, response_
-        As in `JDR`.
-
-    Notes
-    -----
-    One read of the data, O(m n²).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from jointdr import IHT
-    >>> from jointdr.metrics import subspace_error
-    >>> A = np.random.default_rng(0).standard_normal((20_000, 6))
-    >>> model = IHT(2).fit((A,), A[:, 0] + A[:, 0] * A[:, 1])
-    >>> bool(subspace_error(np.eye(6)[:, :2], model.embeddings_[0]) < 0.1)
-    True
-    """
-
-    score = without_score("its directions are no prediction of y")
-
-    def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
-        self._options()
-        return [rows.moments(blocks=("within",), covariance="full", cross_covariance=False)]
-
-    def _solve(self, parts: list[Moments]) -> Embedding:
-        self.moments_used_ = ("means", "within")
-        return classical.iht(self._whole(parts), self._options())
 
 
 class PHD(SupervisedMethod):
@@ -95,8 +51,13 @@ class PHD(SupervisedMethod):
 
     Notes
     -----
-    One read of the data, O(m n²); with ``residual`` three. `score` is the share of y's variance that the quadratic
+    One read of the data, O(m n²); with ``residual`` three, of which one from files and sources is of y alone. `score` is the share of y's variance that the quadratic
     prediction explains, the mean over views that are not concatenated.
+
+    References
+    ----------
+    Li (1992), On principal Hessian directions for data visualization and dimension reduction: another application of
+    Stein's lemma. JASA 87.
 
     Examples
     --------
@@ -135,18 +96,6 @@ class PHD(SupervisedMethod):
         self.residual = residual
         self.concatenate = concatenate
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: D102
-        self._require_one_read("partial_fit")
-        return super().partial_fit(X, y, sample_weight)
-
-    partial_fit.__doc__ = SupervisedMethod.partial_fit.__doc__
-
-    def fit_moments(self, moments: Any) -> Self:  # noqa: D102
-        self._require_one_read("fit_moments")
-        return super().fit_moments(moments)
-
-    fit_moments.__doc__ = SupervisedMethod.fit_moments.__doc__
-
     def _require_one_read(self, caller: str) -> None:
         if self.residual:
             raise ValueError(
@@ -154,8 +103,17 @@ class PHD(SupervisedMethod):
                 "use fit, or residual=False."
             )
 
-    def _takes_pairs(self) -> bool:
+    def _takes_pairs(self, **given: Any) -> bool:
         return bool(self.residual)
+
+    def _method(self, n_responses: int, once: bool) -> ByMoments:
+        joint, residual = bool(self.concatenate), bool(self.residual)
+        blocks = ("cross", "within") if joint else ("within",)
+        options = method_options(self, blocks)
+        keep = {"blocks": blocks, "covariance": "full", "cross_covariance": joint}
+        solution = joint_phd if joint else partial(classical.phd, residual=residual)
+        reading = partial(_read_residuals, options=options, joint=joint) if residual else None
+        return ByMoments(options, solution, keep, reading, quadratic_share)
 
     def transform_joint(self, X: Any) -> Array:
         """Embed all views together, as ``concatenate=True`` has found it: Dᵀ([a; b] − µ), scaled as ``scale`` says.
@@ -165,45 +123,28 @@ class PHD(SupervisedMethod):
         (m, Σ r_k) array
         """
         refuse_dyads(X, "PHD.transform_joint")
-        embedding = self._joint()
-        views = self._validated(X, reset=False, minimum_rows=1)
-        return joint_coordinates(embedding, views.arrays, self._exponent())
+        D = self.joint_embedding_
+        views = check_views(self, X, reset=False, minimum_rows=1)
+        exponent = exponent_of(self.scale)
+        if exponent:
+            D = D * self.joint_singular_values_**exponent
+        return self.solution_.transform_jointly(views.arrays, D)
 
     @property
     def joint_embedding_(self) -> Array:
         """The directions of all features together, (Σ n_k, Σ r_k)."""
-        return np.hstack(self._joint().probes or ())
+        return self._joint().directions
 
     @property
     def joint_singular_values_(self) -> Array:
         """How much each joint direction counts, decreasing, (Σ r_k,)."""
-        return joint_spectrum(self._joint())
+        return self._joint().spectrum
 
-    def _joint(self) -> Embedding:
-        embedding = self._solved()
-        if embedding.probes is None:
+    def _joint(self) -> Quadratic:
+        prediction = self.solution_.prediction
+        if not isinstance(prediction, Quadratic) or prediction.directions is None:
             raise AttributeError("Only PHD(concatenate=True) has a joint embedding of all views.")
-        return embedding
-
-    def _fold(self, rows: Rows | Grid, first_row: int) -> list[Moments]:
-        joint = bool(self.concatenate)
-        options = self._options()
-        blocks = ("cross", "within") if joint else ("within",)
-        if not (self.residual and isinstance(rows, Rows)):
-            return [rows.moments(blocks=blocks, covariance="full", cross_covariance=joint)]
-        first = rows.moments(blocks=("means",), covariance="full", cross_covariance=joint)
-        views = Views._from_parts(self.view_names_, self._feature_names, None, rows.views)
-        self._require_finite([first], views, rows)
-        left = rows.with_responses(residuals(first, options, joint))
-        about = {"center": first.centers, "y_center": 0.0}
-        return [left.moments(blocks=blocks, covariance=None, cross_covariance=False, **about).with_covariances(first)]
-
-    def _solve(self, parts: list[Moments]) -> Embedding:
-        whole = self._whole(parts)
-        self.moments_used_ = ("cross", "within") if self.concatenate else ("within",)
-        if self.concatenate:
-            return joint_phd(whole, self._options())
-        return classical.phd(whole, self._options(), bool(self.residual))
+        return prediction
 
     @property
     def score(self) -> Any:
@@ -214,5 +155,13 @@ class PHD(SupervisedMethod):
             )
         return super().score
 
-    def _criterion(self, embedding: Embedding, rows: Rows) -> float:
-        return quadratic_share(embedding, rows)
+
+def _read_residuals(rows: Rows | Grid, options: Options, joint: bool) -> list[Moments]:
+    """The moments of the residuals of least squares: a read for the coefficients, and one for the moments."""
+    assert isinstance(rows, Rows)  # `_takes_pairs`
+    first = rows.moments(blocks=("means",), covariance="full", cross_covariance=joint)
+    require_finite([first], rows, options)
+    left = rows.with_responses(residuals(first, options, joint))
+    blocks = ("cross", "within") if joint else ("within",)
+    about = {"center": first.centers, "y_center": 0.0}
+    return [left.moments(blocks=blocks, covariance=None, cross_covariance=False, **about).with_covariances(first)]

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from jointdr.data import Transform
-from jointdr.directions import Basis, Embedding, Link
+from jointdr.directions import Basis, Embedding, Linear, Link, Multilinear, Prediction, Quadratic
+from jointdr.estimators.options import exponent_of
 from jointdr.moments import moments_from_arrays, moments_to_arrays
 from jointdr.runtime import Array, from_json, load_model, stored, to_json, write_model
 
-PER_VIEW_OF_EMBEDDING = ("bases", "spectra", "means", "support", "probes")
+PER_VIEW_OF_EMBEDDING = ("bases", "spectra", "means", "support")
 
 
 def save_estimator(model: Any, path: str | os.PathLike[str]) -> None:
@@ -29,31 +30,30 @@ def load_estimator(cls: Any, path: str | os.PathLike[str]) -> Any:
 
 def estimator_to_arrays(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
     """A fitted `ViewsTransformer` as a JSON-able header and plain arrays."""
+    embedding = model.solution_
     if model.response_.function is not None:
         raise TypeError(
             "A model whose response= is a function of your own cannot be saved, because loading must not run code: "
             "apply the function to y first and fit with response='identity'."
         )
-    embedding = model._solved()
     fitted = {k: v for k, v in vars(model).items() if k.endswith("_") and not k.startswith("_")}
     header: dict[str, Any] = {
         "params": {name: to_json(value) for name, value in model.get_params(deep=False).items()},
         "names": list(model.view_names_),
-        "centred": embedding.centred,
+        "centred": getattr(embedding.prediction, "centred", True),
         "response": model.response_.kind,
         "numbers": {k: v for k, v in fitted.items() if isinstance(v, (int, str))},
         "moments_used": list(model.moments_used_),
         "output": getattr(model, "_sklearn_output_config", None),
         "moments": [],
     }
-    arrays: dict[str, Array] = {"core": embedding.core, "y_mean": embedding.y_mean, "response": model.response_.grid}
+    arrays: dict[str, Array] = {"response": model.response_.grid, **_prediction_arrays(embedding)}
     for name in PER_VIEW_OF_EMBEDDING:
-        arrays |= {f"{name}.{k}": v for k, v in enumerate(getattr(embedding, name) or ())}
+        arrays |= {f"{name}.{k}": v for k, v in enumerate(getattr(embedding, name))}
     if hasattr(model, "link_"):
         header["link"] = model.link_.kind
         arrays |= _link_arrays(model.link_)
-    arrays |= {f"pairs.{j}.{k}": X for (j, k), X in (embedding.pairs or {}).items()}
-    for k, features in enumerate(model._feature_names):
+    for k, features in enumerate(model.feature_names_per_view_):
         if features is not None:
             arrays[f"features.{k}"] = np.asarray(features, dtype=str)
     if hasattr(model, "feature_names_in_"):
@@ -68,15 +68,15 @@ def estimator_to_arrays(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
 def estimator_from_arrays(cls: Any, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Any:
     """The model of this class that `estimator_to_arrays` took apart."""
     model = cls(**{name: from_json(value) for name, value in header["params"].items()})
-    model._exponent()  # which raises if it cannot be had
+    exponent_of(model.scale)  # which raises if it cannot be had
     for name, value in header["numbers"].items():
         if not name.endswith("_") or name.startswith("_") or hasattr(cls, name):
             raise ValueError(f"{name!r} is not found by a fit")
         setattr(model, name, value)
-    model._embedding = _embedding(header, arrays)
+    model.solution_ = embedding = _embedding(header, arrays, multilinear=cls.__name__ == "JDR")
     model.view_names_ = tuple(map(str, header["names"]))
-    model.n_features_per_view_ = tuple(len(U) for U in model._embedding.bases)
-    model._feature_names = tuple(
+    model.n_features_per_view_ = tuple(len(U) for U in embedding.bases)
+    model.feature_names_per_view_ = tuple(
         stored(arrays, f"features.{k}", (n,), "U").astype(object) if f"features.{k}" in arrays else None
         for k, n in enumerate(model.n_features_per_view_)
     )
@@ -87,13 +87,28 @@ def estimator_from_arrays(cls: Any, header: Mapping[str, Any], arrays: Mapping[s
     if "feature_names_in" in arrays:
         model.feature_names_in_ = arrays["feature_names_in"].astype(object)
     if header["moments"]:
-        model._set_parts([moments_from_arrays(h, arrays, f"moments{i}") for i, h in enumerate(header["moments"])])
+        model.keep_moments([moments_from_arrays(h, arrays, f"moments{i}") for i, h in enumerate(header["moments"])])
     if header["output"] is not None:
         model.set_output(**header["output"])
     return model
 
 
-def _embedding(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Embedding:
+def _prediction_arrays(embedding: Embedding) -> dict[str, Array]:
+    """The prediction of an embedding; none is a linear one of no response."""
+    prediction = embedding.prediction
+    if prediction is None:
+        return {"core": np.zeros((0, sum(embedding.ranks))), "y_mean": np.zeros(0)}
+    arrays = {"core": prediction.core, "y_mean": prediction.y_mean}
+    if isinstance(prediction, Multilinear):
+        arrays |= {f"probes.{k}": P for k, P in enumerate(prediction.probes or ())}
+        arrays |= {f"pairs.{j}.{k}": X for (j, k), X in (prediction.pairs or {}).items()}
+    elif isinstance(prediction, Quadratic) and prediction.directions is not None:
+        parts = np.split(prediction.directions, np.cumsum(embedding.ranks)[:-1], axis=1)
+        arrays |= {f"probes.{k}": P for k, P in enumerate(parts)}
+    return arrays
+
+
+def _embedding(header: Mapping[str, Any], arrays: Mapping[str, Array], multilinear: bool) -> Embedding:
     """The fitted maps, whose shapes belong together."""
     bases = tuple(stored(arrays, f"bases.{k}", (None, None)) for k in range(len(header["names"])))
     if not bases or min(min(U.shape) for U in bases) == 0:
@@ -103,16 +118,21 @@ def _embedding(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Embedd
         return tuple(stored(arrays, f"{name}.{k}", shape, kinds) for k, shape in enumerate(shapes))
 
     features, ranks = sum(len(U) for U in bases), [U.shape[1] for U in bases]
+    core, y_mean = stored(arrays, "core", (None,) * arrays["core"].ndim), stored(arrays, "y_mean", (None,))
+    probes = each("probes", ((features, r) for r in ranks)) if "probes.0" in arrays else None
+    prediction: Prediction | None = None
+    if multilinear:
+        prediction = Multilinear(core, y_mean, bool(header["centred"]), probes, _pairs(arrays))
+    elif core.ndim == 3:
+        prediction = Quadratic(core, y_mean, None if probes is None else np.hstack(probes))
+    elif len(core):
+        prediction = Linear(core, y_mean)
     return Embedding(
         bases=bases,
         spectra=each("spectra", ((r,) for r in ranks)),
-        core=stored(arrays, "core", (None,) * arrays["core"].ndim),
         means=each("means", ((len(U),) for U in bases)),
-        y_mean=stored(arrays, "y_mean", (None,)),
         support=each("support", ((len(U),) for U in bases), "b"),
-        centred=bool(header["centred"]),
-        probes=each("probes", ((features, r) for r in ranks)) if "probes.0" in arrays else None,
-        pairs=_pairs(arrays),
+        prediction=prediction,
     )
 
 

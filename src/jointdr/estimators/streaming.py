@@ -1,4 +1,4 @@
-"""How an estimator reads a source: what it learns of the response before it reads views, and what it makes of it."""
+"""Rows of a source: what is learned of the response before the views are read, and the responses that come of it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from jointdr.data import Transform, checked, classes, warn_if_heavy
 from jointdr.engines import RowBlock, Source, Stream
+from jointdr.estimators.responses import IDENTITY, ResponseRule
 from jointdr.runtime import Array
 
 READ_ONCE = "a source that can be read once"
@@ -37,42 +38,42 @@ def _has_dask_views(X: Any) -> bool:
     return type(X) is dict and any(map(_is_dask, X.values()))
 
 
-def stream_of(model: Any, source: Source, reset: bool) -> Stream:
-    """The rows of a source, with the responses that a model's transform makes of them.
+def stream_of(source: Source, rule: ResponseRule, transform: Transform | None) -> tuple[Stream, Transform]:
+    """The rows of a source, with the responses that a rule makes of them, and the transform of these.
 
-    With `reset` the transform is learned first, from as little as it takes: nothing, a read of y for labels, or all of
-    y in memory for ranks, clipping and slices whose edges are not given.
+    Without a transform it is learned first, from as little as it takes: nothing, a read of y for labels, or all of y in
+    memory for ranks, clipping and slices whose edges are not given.
     """
-    if not model.uses_response:
-        model.response_ = Transform("identity", np.empty(0))
-        return Stream(source).with_responses(no_response)
+    if rule.is_given_beside:
+        raise TypeError(
+            f"{rule.caller} takes no groups= beside a source: use n_slices=, or partial_fit block by block."
+        )
+    if not rule.is_used:
+        return Stream(source).with_responses(no_response), IDENTITY
     if not source.has_response:
         raise ValueError(
-            f"{type(model).__name__} requires y, but {source!r} has no response: name it where the source is made, or "
+            f"{rule.caller} requires y, but {source!r} has no response: name it where the source is made, or "
             "give it as fit(source, y)."
         )
-    if reset:
-        _learn(model, source)
-    stream = Stream(source).with_responses(Respond(model._response_map(reset), type(model).__name__))
+    fitting = transform is None
+    known = _learn(rule, source) if transform is None else transform
+    stream = Stream(source).with_responses(Respond(rule.of_block(known, fitting), rule.caller))
     if source.rereadable and source.separable:
         summary = stream.summary  # finds what is wrong with y before the views are read
         if source.has_weight and summary.n_positive < 2:
             raise ValueError("The weights are zero for too many rows: at least 2 need a positive weight.")
-        if reset and model.response_.kind == "identity" and stream.n_responses == 1:
+        if fitting and known.kind == "identity" and stream.n_responses == 1:
             warn_if_heavy(summary.sample)
-    return stream
+    return stream, known
 
 
-def _learn(model: Any, source: Source) -> None:
-    raw = Stream(source).with_responses(Checked(type(model).__name__))
+def _learn(rule: ResponseRule, source: Source) -> Transform:
+    raw = Stream(source).with_responses(Checked(rule.caller))
     y = raw.head.y
-    kind = model._response_kind(y)
-    if not source.rereadable or model.edges is not None or kind in ("identity", "callable"):
-        model._responses(y, None, reset=True, streaming=True)
-    elif kind == "class":
-        model.response_ = classes(*raw.labels())
-    else:
-        model._responses(*raw.gathered(), reset=True, streaming=False)
+    kind = rule.kind(y)
+    if not source.rereadable or rule.edges is not None or kind in ("identity", "callable"):
+        return rule.learn(y, None, streaming=True)
+    return classes(*raw.labels()) if kind == "class" else rule.learn(*raw.gathered())
 
 
 def no_response(block: RowBlock) -> Array:

@@ -281,7 +281,7 @@ class AssociationModel(Recommender):
     def _exponent(self, embedding: ViewsTransformer | None) -> float:
         if not isinstance(self.scale, str) or self.scale != "auto":
             return exponent_of(self.scale)
-        return 0.5 if embedding is None or isinstance(embedding, JDR) else embedding._exponent()
+        return 0.5 if embedding is None or isinstance(embedding, JDR) else exponent_of(embedding.scale)
 
     def _bandwidths(self, dyads: Dyads, sides: tuple[Side, Side]) -> list[Pair | None]:
         """The bandwidths of the coordinates, and of the features as they are where these play a part."""

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from jointdr.data import Dyads
-from jointdr.directions import overflow_told
+from jointdr.directions import explain_overflow
 from jointdr.prediction.heads.completion import Factors, Pairs, Spectra, on_grid, on_pairs, proxy_start
 from jointdr.prediction.ranking import ScoreBlock
 from jointdr.prediction.recommender import Recommender
@@ -125,7 +125,7 @@ class IMC(Recommender):
         self._check_parameters(dyads)
         for X, name in zip((dyads.A, dyads.B), dyads.names, strict=True):
             require_squares(X, f"the table {name!r}")
-        with overflow_told():
+        with explain_overflow():
             return self._fitted(dyads)
 
     def _fitted(self, dyads: Dyads) -> Self:

@@ -126,7 +126,7 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
 
     @staticmethod
     def _coordinates(embedding: Any, X: Any) -> list[Array]:
-        return [np.asarray(to_numpy(Z), dtype=float) for Z in embedding._embedded(X)[0]]
+        return [np.asarray(to_numpy(Z), dtype=float) for Z in embedding.embed(X)[0]]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "head_")

@@ -128,7 +128,7 @@ def facts_of(session: Session) -> dict[str, str]:
     embedding = model.embedding_
     method = "features as they are"
     if embedding is not None:
-        method = f"{type(embedding).__name__} with {min(len(s) for s in embedding._solved().spectra)} directions"
+        method = f"{type(embedding).__name__} with {min(embedding.solution_.ranks)} directions"
     sides = zip(("rows", "columns"), (session.rows, session.columns), n, strict=True)
     return {
         **{

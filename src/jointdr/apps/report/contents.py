@@ -182,7 +182,7 @@ def _coordinates(model: Any, data: Dyads | None) -> tuple[tuple[Array, Array], t
     if data is None:
         raise ValueError("the model does not keep the entities it was fitted to; give data=.")
     if isinstance(model, ViewsTransformer):
-        a, b = (np.asarray(Z, dtype=float) for Z in model._embedded(data)[0])
+        a, b = (np.asarray(Z, dtype=float) for Z in model.embed(data)[0])
     else:
         W, H = model.embeddings_
         a, b = (np.asarray(X @ U) for X, U in ((data.A, W), (data.B, H)))

@@ -23,7 +23,7 @@ def facts_of(model: Any) -> dict[str, Any]:
     embedding = getattr(model, "embedding_", None)
     if embedding is not None:
         facts["embedding"] = {"method": type(embedding).__name__, **changed(embedding)}
-        facts["directions"] = int(min(len(s) for s in embedding._solved().spectra))
+        facts["directions"] = int(min(embedding.solution_.ranks))
     params = model.get_params(deep=False)
     facts["parameters"] = {name: value for name, value in params.items() if name != "embedding"}
     for name in ("bandwidth", "raw_bandwidth"):

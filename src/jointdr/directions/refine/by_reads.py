@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.directions.embedding import projected
+from jointdr.directions.embedding import project
 from jointdr.directions.normalize import Whitener
 from jointdr.directions.refine.link_functions import (
     N_FOURIER,
@@ -19,9 +19,9 @@ from jointdr.directions.refine.link_functions import (
     Products,
     RidgePath,
     basis_at,
-    joined,
     normal_equations,
-    tuned,
+    side_by_side,
+    tune_link,
 )
 from jointdr.directions.refine.problem import Bases, Charts, Errors, Problem, Sweep
 from jointdr.engines import MomentsOf, RandomParts, RowBlock, Rows
@@ -52,10 +52,10 @@ class ProblemByReads(Problem):
         def normals(basis: Basis) -> tuple[Normal, Normal]:
             return self._normals(charts, basis, held_out)
 
-        link, penalty, total = tuned(centre, spread, ranks, normals, N_FOURIER, self.seed)
+        link, penalty, total = tune_link(centre, spread, ranks, normals, N_FOURIER, self.seed)
         return Sweep(bases, link, penalty, total)
 
-    def judged(self, sweeps: Sequence[Sweep], held_out: int) -> Errors:
+    def judge(self, sweeps: Sequence[Sweep], held_out: int) -> Errors:
         """See `Problem`."""
         models = tuple((self.charts(sweep.bases), sweep.link) for sweep in sweeps)
         width = max(sweep.link.basis.width for sweep in sweeps)
@@ -109,7 +109,7 @@ class ProblemByReads(Problem):
 def _coordinates(block: RowBlock, charts: Charts) -> Array:
     """The coordinates of a block, of all views side by side."""
     parts = zip(block.views, charts, strict=True)
-    return joined([np.asarray(to_numpy(projected(X, mean, U)), dtype=float) for X, (mean, U) in parts])
+    return side_by_side([np.asarray(to_numpy(project(X, mean, U)), dtype=float) for X, (mean, U) in parts])
 
 
 def _weight(block: RowBlock, groups: RandomParts, without: int | None) -> Array:

@@ -162,7 +162,7 @@ class Link:
         return replace(self, theta=theta)
 
     def _joined(self, Z: Array | Sequence[Array]) -> Array:
-        Z = joined(Z)
+        Z = side_by_side(Z)
         if Z.ndim != 2 or Z.shape[1] != len(self.basis.centre):
             raise ValueError(
                 f"Z must have {len(self.basis.centre)} coordinates per row, those of all views together as transform "
@@ -215,7 +215,7 @@ class RidgePath:
         return self.normal.residual(self.coefficients(penalty)) / left**2 if left > FEWEST_LEFT else np.inf
 
 
-def joined(Z: Array | Sequence[Array]) -> Array:
+def side_by_side(Z: Array | Sequence[Array]) -> Array:
     """Coordinates of all views side by side, (rows, d)."""
     parts = getattr(Z, "arrays", Z)
     return np.hstack(list(parts)) if isinstance(parts, (tuple, list)) else np.asarray(parts)
@@ -286,7 +286,7 @@ def normal_equations(basis: Basis, Z: Array, Y: Array, weight: Array) -> Normal:
 def fit_bilinear(Z: Sequence[Array], Y: Array, weight: Array, products: Products = "cross") -> Link:
     """Least squares on products of coordinates; O(m p²) for p products."""
     ranks = [z.shape[1] for z in Z]
-    Z = joined(Z)
+    Z = side_by_side(Z)
     basis = basis_of(Z, weight, ranks, products)
     theta = RidgePath(normal_equations(basis, Z, Y, weight), basis.n_products).coefficients(0.0)
     return Link("bilinear", basis, theta)
@@ -321,7 +321,7 @@ def fit_learned(
     penalty : float
     """
     ranks = [z.shape[1] for z in Z]
-    X = joined(Z)
+    X = side_by_side(Z)
     n_rows = max(float(weight.sum()), float(np.count_nonzero(weight)))  # a weight of 2 is two rows
     # Cross-validation may also do without the products of two coordinates of one view, where there are few rows.
     kinds: tuple[Products, ...] = ("all", "cross") if held_out is None else ("all",)
@@ -345,7 +345,7 @@ def fit_learned(
     return link, penalty
 
 
-def tuned(
+def tune_link(
     centre: Array,
     spread: Array,
     ranks: Sequence[int],
@@ -378,9 +378,9 @@ def tuned(
     return link, penalty, error
 
 
-def refitted(link: Link, penalty: float, Z: Sequence[Array], Y: Array, weight: Array) -> Link:
+def refit_link(link: Link, penalty: float, Z: Sequence[Array], Y: Array, weight: Array) -> Link:
     """A link with the same products, frequencies and penalty, fitted to these rows."""
-    X = joined(Z)
+    X = side_by_side(Z)
     centre, spread = _standardization(X, weight)
     basis = replace(link.basis, centre=centre, spread=spread)
     path = RidgePath(normal_equations(basis, X, Y, weight), basis.n_products)

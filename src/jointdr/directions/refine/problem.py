@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.directions.embedding import projected
+from jointdr.directions.embedding import project
 from jointdr.directions.normalize import Whitener
 from jointdr.directions.refine.link_functions import (
     Link,
     Products,
     fit_bilinear,
     fit_learned,
-    refitted,
+    refit_link,
 )
 from jointdr.engines import LARGE_BLOCK_BYTES, RandomParts, RowBlock, Rows, block_rows
 from jointdr.runtime import Array, as_float, float_dtype, inner, like, slices, to_numpy
@@ -129,7 +129,7 @@ class Problem(ABC):
         """The same for directions that are not asked for again."""
         return tuple((m.mean, m.push(H)) for m, H in zip(self.maps, directions, strict=True))
 
-    def stepped(self, bases: Bases, link: Link, without: int | None) -> Bases:
+    def step(self, bases: Bases, link: Link, without: int | None) -> Bases:
         """One Gauss-Newton step of all directions, on all rows but those of one fold."""
         sizes = np.cumsum([0, *(H.size for H in bases)])
 
@@ -147,7 +147,7 @@ class Problem(ABC):
         """A link fitted to the rows that are not held out; a learned one is tuned on those that are."""
 
     @abstractmethod
-    def judged(self, sweeps: Sequence[Sweep], held_out: int) -> Errors:
+    def judge(self, sweeps: Sequence[Sweep], held_out: int) -> Errors:
         """The errors of these models on the rows that are held out."""
 
     @abstractmethod
@@ -188,7 +188,7 @@ class ProblemInMemory(Problem):
 
     def _projected(self, charts: Charts) -> list[Array]:
         parts = zip(self.views, charts, strict=True)
-        return [np.asarray(to_numpy(projected(X, mean, U)), dtype=float) for X, (mean, U) in parts]
+        return [np.asarray(to_numpy(project(X, mean, U)), dtype=float) for X, (mean, U) in parts]
 
     def sweep(self, kind: str, bases: Bases, held_out: int) -> Sweep:
         """See `Problem`."""
@@ -201,7 +201,7 @@ class ProblemInMemory(Problem):
         errors = self.weight[held] * np.sum(E**2, axis=1)
         return Sweep(bases, link, penalty, float(errors.sum()), errors)
 
-    def judged(self, sweeps: Sequence[Sweep], held_out: int) -> Errors:
+    def judge(self, sweeps: Sequence[Sweep], held_out: int) -> Errors:
         """See `Problem`."""
         E: Array = np.column_stack([np.asarray(sweep.errors) for sweep in sweeps])
         return Errors(float(len(E)), E.sum(axis=0), E.T @ E)
@@ -211,7 +211,7 @@ class ProblemInMemory(Problem):
         Z = self.coordinates(charts)
         if kind == "bilinear" or sweep is None:
             return fit_bilinear(Z, self.Y, self.weight, self.products)
-        return refitted(sweep.link, sweep.penalty, Z, self.Y, self.weight)
+        return refit_link(sweep.link, sweep.penalty, Z, self.Y, self.weight)
 
     def mean_square_gradient(self, link: Link, charts: Charts) -> Array:
         """See `Problem`."""

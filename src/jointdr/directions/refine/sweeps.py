@@ -8,7 +8,8 @@ coordinates (`jointdr.directions.refine.link_functions`), then all directions ma
 
 by a few iterations of conjugate gradients with two thin products per view each, O(m n r); no m × (n r) matrix is ever
 formed. With a bilinear g and independent Gaussian features the directions stay consistent for any link, because the
-best bilinear approximation has the same ones. What is asked of the data on the way is in `jointdr.directions.refine.problem`.
+best bilinear approximation has the same ones. `jointdr.directions.refine.problem` has the questions that are put to the
+data on the way.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from jointdr.directions.embedding import Embedding, signs_of
+from jointdr.directions.embedding import Embedding, Factor, signs_of
 from jointdr.directions.normalize import RankError, Whitener
+from jointdr.directions.options import Options
 from jointdr.directions.refine.by_reads import ProblemByReads
-from jointdr.directions.refine.link_functions import Link, Products
+from jointdr.directions.refine.link_functions import Link
 from jointdr.directions.refine.problem import Bases, Charts, Errors, Problem, ProblemInMemory, Sweep
 from jointdr.engines import RowBlock, Rows, Stream
+from jointdr.moments import Moments
 from jointdr.runtime import Array
-
-LINKS = ("auto", "bilinear", "learned")
 
 PATIENCE = 2
 """A trial ends when this many sweeps in a row were no better than the best one: a single one may fail by chance."""
@@ -61,7 +62,7 @@ class Trial:
         for j in range(1, self.sweeps + 1):
             if not self.path and j > PATIENCE and int(np.argmin([sweep.total for sweep in path])) < j - PATIENCE:
                 break
-            bases = self.problem.stepped(bases, path[-1].link, held_out)
+            bases = self.problem.step(bases, path[-1].link, held_out)
             path.append(self.problem.sweep(self.kind, bases, held_out))
         self.sweeps = len(path) - 1
         self.path = self.path or path
@@ -83,7 +84,7 @@ class Trial:
         """The link of the best sweep, fitted again to all rows at these coordinates."""
         return self.problem.on_all_rows(self.kind, self.path[self.best] if self.path else None, charts)
 
-    def swept(self, whole: Bases) -> Bases:
+    def sweep_all(self, whole: Bases) -> Bases:
         """The sweeps on all rows, from JDR's own directions; or, where the trial came far, one more sweep from its end.
 
         The trial started from fewer rows. Where the signal is weak that is a much worse start, of which it may keep the
@@ -93,41 +94,36 @@ class Trial:
         if self.errors.standard_errors(0, self.best) > CERTAIN:
             bases, sweeps = self.path[self.best].bases, 1
         for _ in range(sweeps):
-            bases = self.problem.stepped(bases, self.on_all_rows(self.problem.charts(bases)), None)
+            bases = self.problem.step(bases, self.on_all_rows(self.problem.charts(bases)), None)
         return bases
 
 
 class Refinement(NamedTuple):
-    """What `refined` found.
+    """The result of `refine_embedding`.
 
     Attributes
     ----------
-    bases : tuple of (k_k, r_k) arrays, or None
-        Orthonormal directions in normalized coordinates; None if no sweep helped.
-    spectra : tuple of (r_k,) arrays
-        Their weights, see `_ordered`; empty if no sweep helped.
+    factors : list of ((k_k, r_k), (r_k,)) arrays, or None
+        For each view, orthonormal directions in normalized coordinates and their weights, see `_order_directions`; None
+        if no sweep helped.
     accepted : int
         The number of sweeps with the lowest residual of held-out rows; 0 if none is lower than that of the start.
     link : Link
         Fitted to all rows, in the coordinates of these directions, or of the start.
     """
 
-    bases: Bases | None
-    spectra: tuple[Array, ...]
+    factors: list[Factor] | None
     accepted: int
     link: Link
 
 
-def refined(
+def refine_embedding(
     rows: Rows,
     maps: Sequence[Whitener],
     whole: Embedding,
     without: Callable[[int], Embedding],
-    weights: Sequence[float],
-    sweeps: int,
-    link: Literal["auto", "bilinear", "learned"] = "bilinear",
-    products: Products = "cross",
-    seed: int = 0,
+    parts: Sequence[Moments],
+    options: Options,
 ) -> Refinement:
     """Refine an embedding by least squares, as long as it helps on rows that were not fitted.
 
@@ -141,17 +137,11 @@ def refined(
         Fitted to all rows.
     without : callable
         The embedding fitted to all rows but those of one fold: where a trial starts. It may raise `RankError`.
-    weights : sequence of float
-        The weight of all rows of each fold; rows are dealt out to folds by `RandomParts` of this number and `seed`.
-    sweeps : int
-        How many sweeps to make at most.
-    link : {"auto", "bilinear", "learned"}
-        ``"auto"`` tries both and takes the learned link if its held-out residual is lower by more than one standard
-        error.
-    products : {"cross", "all"}
-        Whether a bilinear link also has the linear and quadratic terms of each view.
-    seed : int
-        Of the random features of a learned link.
+    parts : sequence of Moments
+        Those of each fold; rows are dealt out to folds by `RandomParts` of their number and ``options.fold_seed``.
+    options : Options
+        With ``refine``, the largest number of sweeps, and ``link``: ``"auto"`` tries both kinds and takes the learned
+        link function if its held-out residual is lower by more than one standard error.
 
     Notes
     -----
@@ -161,8 +151,11 @@ def refined(
     centred = rows.centred()
     scale = centred.root_mean_square() or 1.0
     kind = ProblemByReads if isinstance(rows, Stream) else ProblemInMemory
-    problem = kind(centred.with_responses(Divided(scale)), maps, products, seed, len(weights))
-    trials = [Trial(problem, kind, sweeps) for kind in (("bilinear", "learned") if link == "auto" else (link,))]
+    responses = centred.with_responses(Divided(scale))
+    problem = kind(responses, maps, options.products, options.fold_seed, len(parts))
+    kinds = ("bilinear", "learned") if options.link == "auto" else (options.link,)
+    trials = [Trial(problem, kind, options.refine) for kind in kinds]
+    weights = [part.weight for part in parts]
     best, errors = trials[0], None
     for i, weight in enumerate(weights):
         if not weight > 0 or not sum(weights) - weight > 0:
@@ -172,7 +165,7 @@ def refined(
         except RankError:  # a feature that varies in this fold only
             continue
         paths = [trial.run(start, i) for trial in trials]
-        found = problem.judged([sweep for path in paths for sweep in path], i)
+        found = problem.judge([sweep for path in paths for sweep in path], i)
         errors = found if errors is None else errors + found
         ends = np.cumsum([0, *map(len, paths)])
         for trial, s, e in zip(trials, ends[:-1], ends[1:], strict=True):
@@ -182,16 +175,17 @@ def refined(
             best = trials[1] if lower > 1.0 else trials[0]
         if best.is_clear:
             break
-    bases: Bases | None = None
-    spectra: tuple[Array, ...] = ()
+    factors: list[Factor] | None = None
     charts: Charts = tuple(zip(whole.means, whole.bases, strict=True))
     if best.best:
-        bases, spectra = _ordered(best, best.swept(_normalized_bases(whole, maps)))
-        charts = problem.charts(bases)
+        factors = _order_directions(best, best.sweep_all(_normalized_bases(whole, maps)))
+        charts = problem.charts(tuple(U for U, _ in factors))
     g = best.on_all_rows(charts)
     theta = g.theta * scale
-    theta[0] += whole.y_mean  # the constant: links predict y, not y − µ
-    return Refinement(bases, tuple(scale * s for s in spectra), best.best, replace(g, theta=theta))
+    assert whole.prediction is not None
+    theta[0] += whole.prediction.y_mean  # the constant: link functions predict y, not y − µ
+    factors = None if factors is None else [(U, scale * s) for U, s in factors]
+    return Refinement(factors, best.best, replace(g, theta=theta))
 
 
 @dataclass(frozen=True)
@@ -205,7 +199,7 @@ class Divided:
         return block.y / self.scale
 
 
-def _ordered(trial: Trial, bases: Bases) -> tuple[Bases, tuple[Array, ...]]:
+def _order_directions(trial: Trial, bases: Bases) -> list[Factor]:
     """The bases turned so that directions come in the order of their weight, and their weights.
 
     Of a bilinear fit of one response, U S Vᵀ, these are its singular vectors and values. Otherwise they are the
@@ -219,16 +213,16 @@ def _ordered(trial: Trial, bases: Bases) -> tuple[Bases, tuple[Array, ...]]:
         P, s, Qt = np.linalg.svd(link.coefficients.reshape(r, r))
         turned = (bases[0] @ P, bases[1] @ Qt.T)
         signs = signs_of(problem.maps[0].push(turned[0]))
-        return tuple(H * signs for H in turned), (s, s)
+        return [(H * signs, s) for H in turned]
     squares = problem.mean_square_gradient(link, charts)
     ends = np.cumsum([0, *(H.shape[1] for H in bases)])
-    result, spectra = [], []
+    result = []
     for k, (start, end) in enumerate(itertools.pairwise(ends)):
         values, E = np.linalg.eigh(squares[start:end, start:end])
         H = bases[k] @ E[:, ::-1]
-        result.append(H * signs_of(problem.maps[k].push(H)))
-        spectra.append(np.sqrt(np.clip(values[::-1], 0, None)))
-    return tuple(result), tuple(spectra)
+        spectrum = np.sqrt(np.clip(values[::-1], 0, None))
+        result.append((H * signs_of(problem.maps[k].push(H)), spectrum))
+    return result
 
 
 def _normalized_bases(embedding: Embedding, maps: Sequence[Whitener]) -> Bases:

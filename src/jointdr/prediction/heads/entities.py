@@ -70,7 +70,9 @@ class Describer:
         raw = X if is_sparse(X) else np.asarray(X, dtype=float)
         if self.embedding is None:
             return (raw,)
-        embedded = np.asarray(self.embedding._scaled_view(self.view, X, self.exponent), dtype=float)
+        with np.errstate(all="ignore"):
+            embedded = self.embedding.solution_.transform_view(self.view, X, self.exponent)
+        embedded = np.asarray(embedded, dtype=float)
         return (embedded, raw) if self.with_raw else (embedded,)
 
 

@@ -10,7 +10,7 @@ import copy
 import itertools
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -360,17 +360,11 @@ def _is_nested(embedding: ViewsTransformer) -> bool:
 
 def truncated(fitted: ViewsTransformer, r: int) -> ViewsTransformer:
     """The embedding with the first r directions only."""
-    whole = fitted._solved()
-    if r > min(len(s) for s in whole.spectra):
-        raise ValueError(f"n_components={r} is more than the {min(len(s) for s in whole.spectra)} there can be.")
+    whole = fitted.solution_
+    if r > min(whole.ranks):
+        raise ValueError(f"n_components={r} is more than the {min(whole.ranks)} there can be.")
     part = copy.copy(fitted)
-    part._embedding = replace(
-        whole,
-        bases=tuple(U[:, :r] for U in whole.bases),
-        spectra=tuple(s[:r] for s in whole.spectra),
-        core=whole.core[(slice(None), *(slice(r),) * (whole.core.ndim - 1))],
-        probes=None if whole.probes is None else tuple(P[:, :r] for P in whole.probes),
-    )
+    part.solution_ = whole.truncate(r)
     return part.set_params(n_components=r)
 
 
