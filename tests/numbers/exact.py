@@ -48,7 +48,7 @@ def moments(views, y, w=None, y_center=None):
     }
 
 
-def regularize(Sigma, ridge, weight=None, n_rows=None):
+def regularized(Sigma, ridge, weight=None, n_rows=None):
     """Σ + ridge · mean variance · I, or the mixture of the two that oracle approximating shrinkage chooses."""
     n = len(Sigma)
     mean_variance = np.trace(Sigma) / n
@@ -80,10 +80,10 @@ def left_vectors(M, r):
     return array(E)[:, order], np.array([mpmath.sqrt(values[i]) for i in order], dtype=object)
 
 
-def jdr_from_moments(views, y, r, w=None, ridge=0.0):
+def jdr(views, y, r, w=None, ridge=0.0):
     """Algorithm 1: Û, V̂ and the singular values of X₀ = W_aᵀ T_ayb W_b."""
     found = moments(views, y, w)
-    W = [whitening(regularize(found["C"][k, k], ridge, w, len(y))) for k in range(2)]
+    W = [whitening(regularized(found["C"][k, k], ridge, w, len(y))) for k in range(2)]
     X = W[0].T @ found["T"][0, 1] @ W[1]
     U, s = left_vectors(X, r)
     V = (X.T @ U) / s
@@ -93,7 +93,7 @@ def jdr_from_moments(views, y, r, w=None, ridge=0.0):
 def proxy_tensor(views, y, w=None, ridge=0.0):
     """The mean of y′ a′ ⊗ b′ ⊗ c′, and the maps W of the views."""
     found = moments(views, y, w)
-    W = [whitening(regularize(found["C"][k, k], ridge, w, len(y))) for k in range(len(views))]
+    W = [whitening(regularized(found["C"][k, k], ridge, w, len(y))) for k in range(len(views))]
     A, B, C = ((exact(X) - mean) @ M for X, mean, M in zip(views, found["means"], W, strict=True))
     weight = exact(np.ones(len(y)) if w is None else w)
     e = weight * (exact(y) - found["y_mean"])

@@ -67,7 +67,7 @@ def test_whitening(data, weighted, ridge):
     w = w if weighted else None
     moments, expected = Moments.of_block(views, y, w, **EVERYTHING), exact.moments(views, y, w)
     for k, found in enumerate(whiteners(moments, "full", ridge, "abc", (None,) * 3)):
-        Sigma = exact.regularize(expected["C"][k, k], ridge, w, len(y))
+        Sigma = exact.regularized(expected["C"][k, k], ridge, w, len(y))
         assert difference(found.matrix, exact.whitening(Sigma)) < TOLERANCE
 
 

@@ -10,7 +10,7 @@ from jointdr.directions.finite import (
     require_finite,
     warn_no_signal,
 )
-from jointdr.directions.jdr import Fitted, fit_jdr, jdr_from_moments, read_moments, solve_jdr, varies
+from jointdr.directions.jdr import Fitted, fit_jdr, jdr_from_moments, read_moments, solve_jdr
 from jointdr.directions.joint import joint_phd, residuals, sols, sols_of_entities
 from jointdr.directions.normalize import (
     NORMALIZATIONS,
@@ -74,7 +74,6 @@ __all__ = [
     "solve_jdr",
     "unfolding",
     "useful_moments",
-    "varies",
     "warn_no_signal",
     "whiteners",
 ]

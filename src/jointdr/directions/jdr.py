@@ -67,13 +67,13 @@ def fit_jdr(rows: Rows | Grid, options: Options) -> Fitted:
     Fitted
     """
     parts = read_moments(rows, options)  # one reduction over the rows
-    if not varies(rows, parts):
-        warn_no_signal()
     many, formed = len(options.ranks) > 2, options.solver == "exact"
     if formed and not many:
         options, embedding = solve_jdr(parts, options, next(filter(is_accelerated, rows.views), None))
     else:
         assert isinstance(rows, Rows)  # which can be read again
+        if not ((merged(parts).y_variances > 0).any() if many else rows.varies()):
+            warn_no_signal()
         if many:
             options, embedding = many_views.jdr_of_views(rows, parts, options)
         else:
@@ -111,21 +111,17 @@ def _extendable(rows: Rows | Grid) -> bool:
     return len(rows) * float(np.prod([X.shape[1] for X in rows.views], dtype=float)) <= EXTENDABLE_PRODUCTS
 
 
-def varies(rows: Rows | Grid | None, parts: Sequence[Moments]) -> bool:
-    """Whether a response takes more than one value."""
-    if parts[0].keep.blocks or rows is None or isinstance(rows, Grid):
-        return bool((merged(parts).y_variances > 0).any())
-    return rows.varies()  # moments without a response
-
-
 def solve_jdr(parts: Sequence[Moments], options: Options, near: Array | None = None) -> tuple[Options, Embedding]:
     """Algorithm 1 or 3 from moments: the options with everything decided that was left to the data, and the embedding.
 
     Matrices are factored beside the array `near`, if it is given: an accelerator is faster than the host.
     """
+    moments = merged(parts)
+    if not (moments.y_variances > 0).any():
+        warn_no_signal()
     if options.auto:
         options = decide(folds(parts, options), options)
-    return options, jdr_from_moments(merged(parts), options, near)
+    return options, jdr_from_moments(moments, options, near)
 
 
 def jdr_from_moments(moments: Moments, options: Options, near: Array | None = None) -> Embedding:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jointdr.directions import Embedding, Fitted, Options, fit_jdr, read_moments, solve_jdr, varies, warn_no_signal
+from jointdr.directions import Embedding, Fitted, Options, fit_jdr, read_moments, solve_jdr
 from jointdr.engines import Grid, Rows
 from jointdr.estimators.base import ViewsTransformer
 from jointdr.estimators.options import jdr_options
@@ -231,8 +231,6 @@ class JDRMethod:
         """Algorithm 1 or 3 from moments."""
         if parts[0].n_views > 2:
             raise ValueError(MANY_VIEWS)
-        if not varies(None, parts):
-            warn_no_signal()
         return Fitted(*solve_jdr(parts, self.options), list(parts))
 
     def fit(self, rows: Rows | Grid) -> Fitted:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from jointdr.directions import CROSS, LINKS, NORMALIZATIONS, SOLVERS, Options, choose_solver
-from jointdr.runtime import check_choice, check_integer, check_number, is_integer, is_number, memory
+from jointdr.runtime import check_choice, check_choices, check_integers, check_number, is_integer, is_number, memory
 
 
 def exponent_of(scale: Any) -> float:
@@ -100,21 +100,15 @@ def _moments_used(model: Any, n_views: int) -> frozenset[str]:
 def _check_values(model: Any) -> None:
     """Each parameter by itself, and what two of them cannot be together."""
     exponent_of(model.scale)
-    check_choice("normalize", model.normalize, NORMALIZATIONS)
+    check_choices(model, normalize=NORMALIZATIONS, solver=SOLVERS, moments=("cross", "all"), link=LINKS)
+    check_integers(model, n_iter=0, n_hooi=0, n_folds=2, refine=0)
     checked_ridge(model.ridge)
     if model.normalize is None and model.ridge != 0:
         raise ValueError("ridge has no effect with normalize=None: leave it at 0, or choose a normalization.")
-    check_choice("solver", model.solver, SOLVERS)
-    check_integer("n_iter", model.n_iter, 0)
-    check_integer("n_hooi", model.n_hooi, 0)
-    check_choice("moments", model.moments, ("cross", "all"))
     if is_integer(model.random_state) and int(model.random_state) < 0:
         raise ValueError(f"random_state={model.random_state} must not be negative.")
-    check_integer("n_folds", model.n_folds, 2, expected="an integer of at least 2")
     if model.n_hooi and model.moments == "all":
         raise ValueError("n_hooi fits the proxy tensor alone, so it does not go with moments='all': use n_hooi=0.")
-    check_integer("refine", model.refine, 0, expected="a number of sweeps >= 0")
-    check_choice("link", model.link, LINKS)
     if model.refine and model.normalize is None:
         raise ValueError(f"refine={model.refine} does not go with normalize=None: use refine=0, or a normalization.")
 

@@ -329,6 +329,9 @@ class Moments:
                 return MappingProxyType({key: moved(p) for key, p in v.items()})
             return v if v is None or isinstance(v, (int, float, Keep)) else to_numpy(v)
 
+        arrays = (*self.centers, *self.sums, *self.scatters, *self.thirds.values(), self.y_center, self.y_scatter)
+        if all(M is None or isinstance(M, np.ndarray) for M in arrays):
+            return self
         return replace(self, **{f.name: moved(getattr(self, f.name)) for f in fields(self)})
 
     def __reduce__(self) -> Any:  # mapping proxies do not pickle

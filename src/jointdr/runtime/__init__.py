@@ -26,7 +26,15 @@ from jointdr.runtime.arrays import (
     to_numpy,
     weighted_square,
 )
-from jointdr.runtime.checks import check_choice, check_integer, check_number, is_integer, is_number
+from jointdr.runtime.checks import (
+    check_choice,
+    check_choices,
+    check_integer,
+    check_integers,
+    check_number,
+    is_integer,
+    is_number,
+)
 from jointdr.runtime.delimited import (
     LONGEST_ID,
     AnyPath,
@@ -71,7 +79,9 @@ __all__ = [
     "after_header",
     "as_float",
     "check_choice",
+    "check_choices",
     "check_integer",
+    "check_integers",
     "check_number",
     "checked_csr",
     "column_index",

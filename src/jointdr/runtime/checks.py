@@ -57,6 +57,18 @@ def check_choice(name: str, value: Value, choices: Iterable[Any], *, expected: s
     return value
 
 
+def check_choices(model: Any, **choices: Iterable[Any]) -> None:
+    """Raise if a parameter of a model is none of its choices."""
+    for name, allowed in choices.items():
+        check_choice(name, getattr(model, name), allowed)
+
+
+def check_integers(model: Any, **least: int) -> None:
+    """Raise if a parameter of a model is no integer, or less than it may be."""
+    for name, bound in least.items():
+        check_integer(name, getattr(model, name), bound)
+
+
 def _bounded(kind: str, least: float, most: float, strictly: bool = False) -> str:
     if np.isfinite(least) and np.isfinite(most):
         return f"{kind} {'between' if strictly else 'from'} {least:g} {'and' if strictly else 'to'} {most:g}"
