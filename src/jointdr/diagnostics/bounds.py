@@ -162,8 +162,8 @@ def noise_edge(
     pure noise. The formula is for many rows and light tails. At 20 rows per feature, m/(n₁ + n₂), noise reaches 1.15
     times the edge in one of 20 cases; with fewer rows or uneven weights it reaches further: 1.4 times at 1.5 rows per
     feature, and with exponential weights 1.7 times at 10 and 2 to 3 times at 3 and fewer (n = 50, least with full
-    normalization). One row stands out alone if its |y| is above about 2 sd(y) √(m/n). `jointdr.diagnostics.rank_profile` has
-    a test that does not depend on any of this.
+    normalization). One row stands out alone if its |y| is above about 2 sd(y) √(m/n).
+    `jointdr.diagnostics.rank_profile` has a test that does not depend on any of this.
     O(n³) with covariance matrices, otherwise O(n).
 
     Examples

@@ -159,7 +159,9 @@ def _signal(evidence: Evidence) -> Finding:
     shown = ", ".join(f"{v:.1f}" for v in ratios[: min(r, 8)]) + (", ..." if r > 8 else "")
     text = f"{min(clear, r)} of {r} singular values are clear of the noise; in units of its edge: {shown}."
     if clear >= r and ratios[r - 1] < STRONG and (evidence.size or 0.0) < _advisable_rows(evidence):
-        advice = "noise may show up to twice its edge with few or unevenly weighted rows: see jointdr.diagnostics.rank_profile."
+        advice = (
+            "noise may reach twice its edge with few or unevenly weighted rows: see jointdr.diagnostics.rank_profile."
+        )
         return Finding("signal", "look", ratios, text, advice)
     if clear >= r:
         return Finding("signal", "ok", ratios, text)

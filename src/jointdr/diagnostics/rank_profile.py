@@ -95,28 +95,9 @@ class RankProfile:
         pair of Axes
             ``axes[0].figure`` is the figure.
         """
-        from jointdr.plot import n_drawn, scree
+        from jointdr.plot import rank_figure  # matplotlib is optional
 
-        values, curve = _axes(ax)
-        k = n_drawn(self, n_shown)
-        scree(self, values, n_shown=k)
-        self._draw_criterion(curve, min(k, len(self.criterion) - 1), shared=ax is not None and np.ndim(ax) == 0)
-        return values, curve
-
-    def _draw_criterion(self, axis: Any, k: int, shared: bool) -> None:
-        from jointdr.plot import COLUMNS as color
-        from jointdr.plot import tidy, whole_numbers
-
-        axis.plot(range(k + 1), self.criterion[: k + 1], ".-", color=color, lw=1)
-        if self.best <= k:
-            axis.plot(self.best, self.criterion[self.best], "o", color=color, ms=9, mfc="none", mew=2)
-        axis.set_ylabel("held-out criterion (lower is better)", color=color)
-        if shared:
-            return
-        axis.set(title=f"Best on held-out rows: {self.best}", xlabel="number of directions")
-        whole_numbers(axis)
-        tidy(axis)
-        axis.yaxis.label.set_color(color)
+        return rank_figure(self, ax, n_shown=n_shown)
 
 
 def rank_profile(
@@ -270,16 +251,3 @@ def _noise(rows: Rows | Grid, options: Options) -> float:
     w = 1.0 if rows.weight is None else rows.weight[:, None]
     mean = np.average(rows.y, axis=0, weights=rows.weight) if options.centres_response else 0.0
     return float(np.linalg.norm(w * (rows.y - mean)))
-
-
-def _axes(ax: Any) -> tuple[Any, Any]:
-    if ax is None:
-        from jointdr.plot import pyplot
-
-        ax = pyplot().subplots(1, 2, figsize=(9.5, 3.6), layout="constrained")[1]
-    if np.ndim(ax) == 0:
-        return ax, ax.twinx()
-    pair = tuple(np.ravel(ax))
-    if len(pair) != 2:
-        raise ValueError(f"ax must be one axis or a pair of them, got {len(pair)}.")
-    return pair[0], pair[1]
