@@ -60,7 +60,7 @@ def folder(rng, tmp_path):
 def small(monkeypatch):
     monkeypatch.setattr(gene_disease, "RANKS", RANKS)
     monkeypatch.setattr(gene_disease, "GAUSSIAN_BANDWIDTHS", [0.0, 0.3, 0.5])
-    monkeypatch.setattr("jointdr.datasets.spectral.N_FEATURES", 10)
+    monkeypatch.setattr("jointdr.datasets.spectral.N_SPECTRAL", 10)
     monkeypatch.setattr(gene_disease, "BASELINES", {"popularity": "popularity", "columns ignored": "genes ignored"})
     gene_disease_data._read_data.cache_clear()
     yield

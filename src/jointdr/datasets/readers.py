@@ -217,7 +217,7 @@ def _require_columns(path: AnyPath, header: list[str], count: int) -> None:
         raise ValueError(f"{path} is empty.")
     if len(header) < count:
         raise ValueError(
-            f"{path} has the single column {header[0]!r}. If fields are separated in another way than the name says, "
+            f"{path} has the single column {header[0]!r}. If fields are separated in another way than its name has it, "
             "give separator=',' or separator='\\t'."
         )
 

@@ -19,7 +19,7 @@ Symmetrize = Literal["mean", "max", "min"]
 DENSE_UP_TO = 800
 """Graphs with at most this many nodes are decomposed as dense matrices."""
 
-N_FEATURES = 200
+N_SPECTRAL = 200
 """Features of each node of a network, as in the paper."""
 
 
@@ -121,7 +121,7 @@ def spectral_features(
         S = _without_diagonal(S)
     labels, sizes = connected_components(S)
     expected = f"an integer from 1 to {len(labels)}, the number of nodes"
-    k = check_integer("k", min(N_FEATURES, len(labels) - 1) if k is None else k, 1, len(labels), expected=expected)
+    k = check_integer("k", min(N_SPECTRAL, len(labels) - 1) if k is None else k, 1, len(labels), expected=expected)
     n_columns = _allot_columns(sizes, k, components)
     features = np.zeros((len(labels), k))
     eigenvalues = np.zeros(k)

@@ -1,4 +1,4 @@
-"""What the bootstrap returns, to be read, printed and drawn."""
+"""The result of the bootstrap, to be read, printed and drawn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jointdr.runtime import Array
 
 
 class Angle(NamedTuple):
-    """How far the embedding of one view may be from the truth.
+    """The distance to be expected between the embedding of one view and the truth.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Angle(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Bootstrap:
-    """What `bootstrap` found.
+    """The result of `bootstrap`.
 
     Attributes
     ----------
@@ -44,11 +44,11 @@ class Bootstrap:
     angles : tuple of Angle
         The subspace error to be expected of each view's embedding, as `jointdr.metrics.subspace_error`.
     selection : tuple of (n_k,) arrays or None
-        In what share of the replicates each feature was selected; None without ``n_features_to_select``.
+        The share of the replicates in which each feature was selected; None without ``n_features_to_select``.
     level : float
         The probability of the intervals, and of the upper quantiles of the angles.
     n_replicates, n_blocks : int
-        How many replicates there are, from how many blocks of rows.
+        The numbers of replicates, and of the blocks of rows that they are made of.
     view_names : tuple of str
     """
 

@@ -26,10 +26,10 @@ SLOW = 3000
 """Kernel ridge regression is left out, unless it is asked for, where one side has more entities than this."""
 
 GAUSSIAN_BANDWIDTHS = [0.0, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5]
-"""Of Gaussian kernels, in units of the root mean square distance; with 0 a side is ignored."""
+"""Bandwidths of Gaussian kernels, in units of the root mean square distance; with 0 a side is ignored."""
 
 COSINE_BANDWIDTHS = [power**-0.5 for power in (1, 2, 3, 5, 8, 16)]
-"""Of cosine kernels, (cos φ)^(1/h²)."""
+"""Bandwidths of cosine kernels, (cos φ)^(1/h²)."""
 
 
 @dataclass(frozen=True)

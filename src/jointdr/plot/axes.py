@@ -10,7 +10,7 @@ from typing import Any
 
 from jointdr.runtime import whole_file
 
-ROWS, COLUMNS = "#2a6fb0", "#b85a12"
+ROW_COLOR, COLUMN_COLOR = "#2a6fb0", "#b85a12"
 """Entities of the first and of the second kind."""
 INK, QUIET, NOISE = "#1d2733", "#586575", "#aab4c0"
 """Text, secondary text, and the background that chance alone would show."""
@@ -26,7 +26,7 @@ PALETTE = (
     "#6b7280",
     "#1d2733",
 )
-"""Of lines and of groups, in this order; they differ in lightness too."""
+"""Colours of lines and of groups, in this order; they differ in lightness too."""
 MARKERS = "os^vDP*X<>hdp"
 LABEL_SIZE = 9.0
 MISSING = "plot needs matplotlib: pip install 'jointdr[plot]'."
@@ -145,6 +145,6 @@ def apart(heights: Sequence[float], distance: float, top: float = 1.0) -> list[f
     return moved
 
 
-def shorten(text: str, most: int = 28) -> str:
+def cut_name(text: str, most: int = 28) -> str:
     """Cut a long name."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

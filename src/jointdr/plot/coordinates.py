@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.plot.axes import COLUMNS, INK, PALETTE, QUIET, ROWS, axis_of, tidy
+from jointdr.plot.axes import COLUMN_COLOR, INK, PALETTE, QUIET, ROW_COLOR, axis_of, tidy
 from jointdr.runtime import Array, is_sparse, to_numpy
 
 MOST_GROUPS = 8
@@ -60,7 +60,7 @@ def embedding_map(
     ax = axis_of(ax, (5.6, 5.0))
     ax.axhline(0, color="0.88", lw=0.8, zorder=0)
     ax.axvline(0, color="0.88", lw=0.8, zorder=0)
-    markers, colours = ("o", "D"), (ROWS, COLUMNS)
+    markers, colours = ("o", "D"), (ROW_COLOR, COLUMN_COLOR)
     plain = color is None or all(part is None for part in color)
     for k, Z in enumerate(points):
         size = float(np.clip(2500 / max(len(Z), 1), 4, 28))

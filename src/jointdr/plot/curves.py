@@ -13,7 +13,7 @@ from jointdr.plot.axes import MARKERS, PALETTE, axis_of, name_ends, name_ticks, 
 from jointdr.plot.repetitions import Curve, reach
 from jointdr.runtime import Array
 
-COLUMNS = ("method", "metric", "k", "recall", "se")
+CURVE_COLUMNS = ("method", "metric", "k", "recall", "se")
 """Columns of `Evaluation.curves` that are drawn."""
 
 
@@ -108,7 +108,7 @@ def _read(path: Path) -> Any:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
     except ValueError as error:
         raise ValueError(f"{path} is no curves.csv of an evaluation: {error}") from None
-    if missing := set(COLUMNS).difference(table.columns):
+    if missing := set(CURVE_COLUMNS).difference(table.columns):
         raise ValueError(f"{path} is no curves.csv of an evaluation: it has no column {sorted(missing)[0]!r}.")
     return table
 
@@ -116,7 +116,7 @@ def _read(path: Path) -> Any:
 def _of_table(table: Any) -> dict[str, Recall]:
     """One curve for each method, of the metric "recall" (others are of significant pairs only)."""
     points: dict[str, list[tuple[float, float, float]]] = {}
-    for method, metric, k, recall, error in zip(*(table[name] for name in COLUMNS), strict=True):
+    for method, metric, k, recall, error in zip(*(table[name] for name in CURVE_COLUMNS), strict=True):
         if metric == "recall":
             points.setdefault(str(method), []).append((float(k), float(recall), float(error or "nan")))
     return {name: _recall(name, *zip(*sorted(rows), strict=True)) for name, rows in points.items()}

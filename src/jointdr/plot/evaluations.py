@@ -63,7 +63,7 @@ def metric_bars(
     for i, (height, (name, (value, error))) in enumerate(zip(heights, values.items(), strict=True)):
         colour = (colors or {}).get(name, PALETTE[i % len(PALETTE)])
         ax.barh(height, value, xerr=error or None, color=colour, capsize=3)
-        ax.annotate(f" {value:.3f}", (value + error, height), va="center", fontsize=8)
+        ax.annotate(f" {value:.3f}", (value + error, height), va="center", fontsize=8, color=colour)
     ax.set_yticks(heights, list(values))
     ax.margins(x=0.12)
     ax.grid(alpha=0.3, axis="x")

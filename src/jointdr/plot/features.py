@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.plot.axes import COLUMNS, INK, NOISE, PALETTE, QUIET, ROWS, axis_of, shorten, tidy
+from jointdr.plot.axes import COLUMN_COLOR, INK, NOISE, PALETTE, QUIET, ROW_COLOR, axis_of, cut_name, tidy
 from jointdr.runtime import Array
 
 
@@ -43,7 +43,7 @@ def loadings(model: Any, ax: Any = None, *, direction: int = 1, view: int | None
     n_bars = sum(len(names) for _, names, _ in tables)
     ax = axis_of(ax, (5.6, 0.8 + 0.24 * (n_bars + len(tables))))
     top, ticks, texts = 0.0, [], []
-    colours = (ROWS, COLUMNS, *PALETTE[2:])
+    colours = (ROW_COLOR, COLUMN_COLOR, *PALETTE[2:])
     for k, (title, names, weights) in enumerate(tables):
         colour = colours[(k if view is None else view) % len(colours)]
         largest = float(np.abs(weights).max(initial=0.0)) or 1.0
@@ -52,7 +52,7 @@ def loadings(model: Any, ax: Any = None, *, direction: int = 1, view: int | None
         heading = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 9, "fontweight": "bold"}
         ax.annotate(title, (0, top), color=colour, **heading)
         ticks += at.tolist()
-        texts += [shorten(name) for name in names]
+        texts += [cut_name(name) for name in names]
         top = float(at[-1]) - 1.3 if len(at) else top - 1.3
     ax.axvline(0, color=NOISE, lw=0.8)
     ax.set_yticks(ticks, texts, fontsize=8.5)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.plot.axes import COLUMNS, NOISE, QUIET, ROWS, axis_of, pyplot, tidy, whole_numbers
+from jointdr.plot.axes import COLUMN_COLOR, NOISE, QUIET, ROW_COLOR, axis_of, pyplot, tidy, whole_numbers
 from jointdr.runtime import Array
 
 
@@ -40,8 +40,14 @@ def scree(found: Any, ax: Any = None, *, n_shown: int | None = None, rank: int |
     numbers = np.arange(1, k + 1)
     if len(null):
         _draw_chance(ax, numbers, null[:, :k], found.null_threshold, level, top=float(values[0]))
-    ax.plot(numbers, values[:k], color=ROWS, lw=1, alpha=0.6)
-    style: dict[str, Any] = {"color": ROWS, "ms": 5 if k <= 30 else 3.5, "ls": "none", "marker": "o", "clip_on": False}
+    ax.plot(numbers, values[:k], color=ROW_COLOR, lw=1, alpha=0.6)
+    style: dict[str, Any] = {
+        "color": ROW_COLOR,
+        "ms": 5 if k <= 30 else 3.5,
+        "ls": "none",
+        "marker": "o",
+        "clip_on": False,
+    }
     filled = k if chosen is None else min(chosen, k)
     ax.plot(numbers[:filled], values[:filled], **style)
     ax.plot(numbers[filled:], values[filled:k], **style, mfc="white")
@@ -85,15 +91,15 @@ def rank_figure(profile: Any, ax: Any = None, *, n_shown: int | None = None) -> 
 
 
 def _draw_criterion(ax: Any, profile: Any, k: int, shared: bool) -> None:
-    ax.plot(range(k + 1), profile.criterion[: k + 1], ".-", color=COLUMNS, lw=1)
+    ax.plot(range(k + 1), profile.criterion[: k + 1], ".-", color=COLUMN_COLOR, lw=1)
     if profile.best <= k:
-        ax.plot(profile.best, profile.criterion[profile.best], "o", color=COLUMNS, ms=9, mfc="none", mew=2)
-    ax.set_ylabel("held-out criterion (lower is better)", color=COLUMNS)
+        ax.plot(profile.best, profile.criterion[profile.best], "o", color=COLUMN_COLOR, ms=9, mfc="none", mew=2)
+    ax.set_ylabel("held-out criterion (lower is better)", color=COLUMN_COLOR)
     if not shared:
         ax.set(title=f"Best on held-out rows: {profile.best}", xlabel="number of directions")
         whole_numbers(ax)
         tidy(ax)
-        ax.yaxis.label.set_color(COLUMNS)
+        ax.yaxis.label.set_color(COLUMN_COLOR)
 
 
 def _n_drawn(found: Any, n_shown: int | None) -> int:

@@ -35,7 +35,7 @@ class Claim:
 
     @property
     def mean(self) -> float:
-        """Of the differences."""
+        """The mean of the differences."""
         return float(np.mean(self.differences))
 
     @property

@@ -57,7 +57,7 @@ ENTITIES = Sizes(m=(750, 1500, 3000, 6000), fixed_n=1, n=(), fixed_m=0)
 PAPER = {"m_D": 2122, "m_G": 2020, "r": 80, "held_out": 236}
 """The sizes of one partition in the paper, at which predictions with cpHd are timed."""
 
-AT_ONCE = 32
+PER_READ = 32
 """Predictions by the definition that share the reading of the known pairs."""
 
 
@@ -255,7 +255,7 @@ def _joint_seconds(seed: int) -> Array:
     part = max(1, m_D // 10)
     U, V, y = (X.astype(np.float32) for X in (model.coordinates_[0][:part], model.coordinates_[1], Y[:part].ravel()))
     points = (U[:, None] + V).reshape(-1, 2 * r)
-    defined = _shortest(lambda: by_definition(points[:AT_ONCE], points, y), runs=1) / AT_ONCE * (m_D / part)
+    defined = _shortest(lambda: by_definition(points[:PER_READ], points, y), runs=1) / PER_READ * (m_D / part)
     return np.array([[defined], [by_rows]])
 
 
@@ -264,7 +264,7 @@ def _joint_text(values: Mapping[str, Array]) -> str:
     count = PAPER["held_out"] * PAPER["m_G"]
     return (
         f"One prediction with cpHd at the paper's size (m_D = {PAPER['m_D']}, m_G = {PAPER['m_G']}, r = {PAPER['r']}): "
-        f"{1e3 * defined:.3g} ms with m_D m_G kernel evaluations (single precision, {AT_ONCE} at a time), which is "
+        f"{1e3 * defined:.3g} ms with m_D m_G kernel evaluations (single precision, {PER_READ} at a time), which is "
         f"{duration(count * defined)} for the {PAPER['held_out']} diseases of a partition; {1e3 * by_rows:.3g} ms, or "
         f"{duration(count * by_rows)}, with products of matrices for a whole row (`JointKernelRegression`)."
     )

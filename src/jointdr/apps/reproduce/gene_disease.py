@@ -25,7 +25,7 @@ from jointdr.runtime import Array
 
 K = tuple(range(10, 101, 10))
 RANKS = (20, 40, 60, 80, 100)
-SHOWN = 80
+SHOWN_RANK = 80
 """The r of the curves along k."""
 
 PARTITIONS, FAST_PARTITIONS = 20, 3
@@ -99,7 +99,7 @@ def make_significant(data: Any = None) -> RecallFigure:
 def _series(source: GeneDiseaseData) -> tuple[Series, ...]:
     """All methods, those of the paper first."""
     ranks = _ranks(source.reduced)
-    shown = max([r for r in ranks if r <= SHOWN], default=ranks[0])
+    shown = max([r for r in ranks if r <= SHOWN_RANK], default=ranks[0])
     by_rank: dict[str, Callable[[int], Method]] = {
         name: partial(_kernel_regression, *embedding) for name, embedding in EMBEDDINGS.items()
     }
@@ -177,7 +177,7 @@ def _recalls(dyads: Dyads, truth: Array | None, methods: Mapping[str, Method], m
 
 
 def _claims(figure: str, prefix: str, series: tuple[Series, ...], values: Values) -> Iterator[Claim]:
-    """Differences in recall at the largest k, unless it says otherwise."""
+    """Differences in recall, at the largest k unless another is named."""
     by_name = {s.label: s for s in series}
     jdr, imc = by_name[OURS], by_name[IMC_NAME]
     shown = jdr.shown

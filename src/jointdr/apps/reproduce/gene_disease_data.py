@@ -113,7 +113,7 @@ def _from_packages() -> GeneDiseaseData:
     every = load_hpo().dyads
     links = every.Y.tocsc()[:, np.random.RandomState(0).permutation(every.shape[1])]
     first = np.unique(links.indices, return_index=True)[1]  # where each disease is met
-    dyads = _associated(every.rows(np.flatnonzero(np.argsort(np.argsort(first)) < DISEASES)))
+    dyads = _with_associations(every.rows(np.flatnonzero(np.argsort(np.argsort(first)) < DISEASES)))
     about = f"HPO and GO annotations, {dyads.shape[0]} diseases × {dyads.shape[1]} genes"
     ids = hashlib.sha256("\n".join([*dyads.row_ids, *dyads.column_ids]).encode())
     ids.update(np.asarray(dyads.Y.indices).tobytes())
@@ -131,13 +131,13 @@ def _from_original(paths: dict[str, Path]) -> GeneDiseaseData:
     A, B = (network.features() for network in (diseases, genes))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnmatchedWarning)  # MimMiner and HumanNet do not know all of them
-        dyads = _associated(Dyads.from_tables(scores, A, B, duplicates="max", names=("disease", "gene")))
+        dyads = _with_associations(Dyads.from_tables(scores, A, B, duplicates="max", names=("disease", "gene")))
     about = f"{dyads.shape[0]} diseases × {dyads.shape[1]} genes from the original files"
     fingerprint = " ".join(_hash_of(path) for path in paths.values())
     return GeneDiseaseData(dyads, reduce_features(dyads), None, about, "with scores above 0.01", fingerprint)
 
 
-def _associated(dyads: Dyads) -> Dyads:
+def _with_associations(dyads: Dyads) -> Dyads:
     """The diseases and genes that have an association."""
     dyads = dyads.rows(np.flatnonzero(np.asarray((dyads.Y != 0).sum(axis=1)).ravel()))
     return dyads.columns(np.flatnonzero(np.asarray((dyads.Y != 0).sum(axis=0)).ravel()))

@@ -98,7 +98,6 @@ class JointKernelRegression(Recommender):
             self.bandwidth_, self.scale_ = self._choose(dyads)
         if not self.bandwidth_ > 0:
             raise ValueError(f"bandwidth={self.bandwidth!r} must be 'auto' or a positive number.")
-        self._remember(dyads)
         self._prepare(PHD(self.n_components, concatenate=True).fit(dyads), dyads)
         return self
 
@@ -112,13 +111,13 @@ class JointKernelRegression(Recommender):
             for h in JOINT_BANDWIDTHS:
                 model = JointKernelRegression(self.n_components, bandwidth=h, scale=scale)
                 model.bandwidth_, model.scale_ = h, scale
-                model._remember(split.train)
                 model._prepare(embedding, split.train)
                 found[h, scale] = judged(model.predict(some.A), Split(split.train, some, "rows"), recall=True)
         return max(found, key=lambda setting: found[setting])
 
     def _prepare(self, embedding: PHD, dyads: Dyads) -> None:
         """All that does not depend on the row to predict, in coordinates whose bandwidth is 1."""
+        self._remember(dyads)
         self.embedding_ = embedding
         D = embedding.joint_embedding_ * embedding.joint_singular_values_ ** (self.scale_ or 0.0)
         n_1 = dyads.n_features[0]

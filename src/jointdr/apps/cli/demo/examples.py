@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 AT = (1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 """Numbers of retrieved columns."""
 
-SHARE = 0.1
-"""Of the rows, held out."""
+HELD_OUT_SHARE = 0.1
+"""The share of the rows that is held out."""
 
-FEATURES = 400
+N_DENSE = 400
 """Dense features that the terms of diseases and genes are reduced to."""
 
 NAMED = ("OMIM:154700", "OMIM:219700", "OMIM:163950")
@@ -114,7 +114,7 @@ def gene_diseases(limit: int | None = None) -> Example:
     dyads, names = load_hpo()
     if limit is not None and limit < dyads.shape[0]:
         dyads = _part(dyads, max(limit, 30))
-    features = min(FEATURES, *dyads.shape)
+    features = min(N_DENSE, *dyads.shape)
     A, B = (lsa_features(X, features) for X in (dyads.A, dyads.B))
     reduced = Dyads(dyads.Y, A, B, row_ids=dyads.row_ids, column_ids=dyads.column_ids, names=dyads.names)
     # Settings with the best mean recall at 10, 30 and 100 on three validation splits of the diseases that are not held
@@ -163,7 +163,7 @@ def made_up() -> Example:
 def _hold_out(count: int, named: list[int]) -> Array:
     """A random share of the rows, with some that are always among them."""
     others = np.setdiff1d(np.arange(count), named)
-    drawn = np.random.default_rng(0).choice(others, round(SHARE * count) - len(named), replace=False)
+    drawn = np.random.default_rng(0).choice(others, round(HELD_OUT_SHARE * count) - len(named), replace=False)
     return np.sort(np.concatenate([drawn, named]))
 
 
