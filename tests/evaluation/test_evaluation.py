@@ -98,6 +98,20 @@ def test_what_is_predicted_is_not_fitted(dyads, by):
     assert len({tuple(train.row_ids) + tuple(train.column_ids) for train, _, _ in Spy.seen}) == 4
 
 
+@pytest.mark.parametrize("by", ["rows", "columns"])
+def test_partitions_of_ones_own(dyads, by):
+    """The same split gives the same numbers, whoever made it."""
+    drawn = evaluate(dyads, ["IMC", "popularity"], by=by, n_partitions=1, at=[5], tune=None)
+    split = next(splits(dyads, by, 1, 0.1, _first_seed()))
+    ids = (dyads.row_ids, split.test.row_ids) if by == "rows" else (dyads.column_ids, split.test.column_ids)
+    test = np.flatnonzero(np.isin(*ids))
+    given = evaluate(dyads, ["IMC", "popularity"], by=by, held_out=[test, test[:2]], at=[5], tune=None)
+    assert given.n_partitions == 2
+    assert [o.values for o in given.outcomes[:2]] == [o.values for o in drawn.outcomes]
+    with pytest.raises(ValueError, match="by='both' does not hold out alone"):
+        evaluate(dyads, ["popularity"], by="both", held_out=[test])
+
+
 def test_held_out_pairs_are_not_fitted(grades):
     Spy.seen = []
     evaluate(grades, {"spy": Spy()}, by="pairs", n_partitions=3, test_size=0.2)
