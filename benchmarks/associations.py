@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from jointdr import IMC, JDR, PCA, PHD, SOLS, AssociationModel, Dyads
-from jointdr.datasets import load_archive, load_hpo, stored_sparse
-from jointdr.evaluation import BANDWIDTHS, Method, evaluate
+from jointdr.datasets import load_archive, load_hpo, read_scores
+from jointdr.evaluation import GAUSSIAN_BANDWIDTHS, Method, evaluate
 
 
 def archive(name: str) -> Path:
@@ -32,18 +32,14 @@ def archive(name: str) -> Path:
 
 def gda() -> tuple[Dyads, dict[str, Any]]:
     """Every score of the re-creation is 1: those that are also in the curated set stand in for significant ones."""
-    import numpy as np
-
     path = archive("gda_humannet_omimgenes.npz")
-    with np.load(path, allow_pickle=False) as data:
-        curated = stored_sparse(data, "Y_curated_v3")
-    return load_archive(path), {"truth": curated}
+    return load_archive(path), {"truth": read_scores(path, "Y_curated_v3")}
 
 
 def gda_ranks() -> tuple[Dyads, dict[str, Any]]:
     """Gaussian kernels on r = 20, 40, ..., 100 directions of each embedding, bandwidths tuned."""
     dyads, options = gda()
-    grid = {"column_bandwidth": [0.0, 0.1, 0.2, 0.3], "row_bandwidth": BANDWIDTHS[1:]}
+    grid = {"column_bandwidth": [0.0, 0.1, 0.2, 0.3], "row_bandwidth": GAUSSIAN_BANDWIDTHS[1:]}
     embeddings = {"JDR + KR": JDR(), "PCA + KR": PCA(), "pHd + KR": PHD(scale=0.5), "sOLS + KR": SOLS(scale=0.5)}
     methods: dict[str, Method] = {}
     for r in (20, 40, 60, 80, 100):

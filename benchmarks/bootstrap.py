@@ -17,7 +17,7 @@ import numpy as np
 from jointdr import JDR
 from jointdr.datasets import SyntheticModel
 from jointdr.diagnostics import bootstrap
-from jointdr.diagnostics.replicates import BlockMoments
+from jointdr.diagnostics.replicates import ResamplingUnits
 from jointdr.engines.rows import Rows
 from jointdr.metrics import subspace_error
 
@@ -56,7 +56,7 @@ def percentile_intervals(X, y, r, normalize, seed, n=200, n_blocks=100):
     """The plain bootstrap: quantiles of the singular values of ordinary replicates."""
     keep = {"center": 0, "y_center": 0.0, "cross_covariance": False, "covariance": None} if normalize is None else {}
     keep = {"blocks": ("cross",), "covariance": "full", "cross_covariance": True} | keep
-    blocks = BlockMoments(Rows(X.arrays, y).fold_moments(n_blocks, seed=seed, **keep))
+    blocks = ResamplingUnits(Rows(X.arrays, y).fold_moments(n_blocks, seed=seed, **keep))
     counts = np.random.default_rng(seed).multinomial(n_blocks, np.full(n_blocks, 1 / n_blocks), size=n)
     values = [JDR(r, normalize=normalize).fit_moments(m).singular_values_ for m in blocks.replicates(counts)]
     return np.quantile(values, [0.05, 0.95], axis=0).T

@@ -20,7 +20,6 @@ import pyarrow.parquet as pq
 from scipy import sparse
 
 from jointdr import IMC, AssociationModel, datasets
-from jointdr.apps.cli.report import _about
 from jointdr.apps.explore.catalog import read_names
 from jointdr.apps.explore.uploads import decoded, read_features
 from jointdr.apps.reproduce.cache import Cache
@@ -79,7 +78,7 @@ def _network(read: Callable[[Path], Any]) -> Callable[[Path], Any]:
 
 def _ontology(path: Path) -> Any:
     found = datasets.read_obo(path, relations=("is_a", "part_of"))
-    return datasets.propagated(["x"] * len(found.names), list(found.names), found)
+    return datasets.propagate_terms(["x"] * len(found.names), list(found.names), found)
 
 
 def _archive(path: Path) -> Any:
@@ -206,7 +205,7 @@ TARGETS: dict[str, Target] = {
     "genes": Target(_frame(datasets.read_genes_to_phenotype), _text(GENES), ".txt"),
     "gaf": Target(_frame(datasets.read_gaf), _text(GAF), ".gaf"),
     "names": Target(read_names, _text("id\tname\n1\tx\n"), ".tsv"),
-    "about": Target(_about, _text(TABLE), ".tsv"),
+    "about": Target(datasets.read_attributes, _text(TABLE), ".tsv"),
     "upload": Target(_upload, _text("id,a,b,c\nx,1,2,3\n", "a 1\nb\n", "1 2 3"), ".txt"),
     "parquet_table": Target(_frame(datasets.read_table), _parquets, ".parquet"),
     "parquet_pairs": Target(_frame(datasets.read_pairs), _parquets, ".parquet"),

@@ -15,7 +15,7 @@ from jointdr.apps.cli.app import run as command
 from jointdr.apps.reproduce import FIGURES, paper_values, schedule, synthetic
 from jointdr.apps.reproduce.cache import Cache
 from jointdr.apps.reproduce.paper_values import Plotted
-from jointdr.apps.reproduce.schedule import measured
+from jointdr.apps.reproduce.schedule import measure_studies
 from jointdr.apps.reproduce.study import Figure, Line, Panel, Study
 from jointdr.apps.reproduce.summary import Verdict
 from jointdr.datasets import SyntheticModel
@@ -27,7 +27,7 @@ X = (300, 500)
 
 def small_study(link="bilinear", x=X, n=6, name="small"):
     cells = [synthetic.Cell(SyntheticModel(link, n, 2), JDR(2, normalize=None), m) for m in x]
-    return synthetic.study(name, "m", x, {"JDR": cells})
+    return synthetic.nsee_study(name, "m", x, {"JDR": cells})
 
 
 def small_figure(study, name="small"):
@@ -61,7 +61,7 @@ def test_the_numbers_do_not_depend_on_jobs(small, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("link", ["bilinear", "rbf"])
 def test_a_pass_over_blocks_gives_the_fit_to_the_first_rows(link, monkeypatch):
-    monkeypatch.setattr(synthetic, "BLOCK_BYTES", 4 * 6 * 1500)
+    monkeypatch.setattr(synthetic, "VIEW_BYTES", 4 * 6 * 1500)
     x = (1000, 3000, 4000)  # inside of a block, at its end, and at the end of all
     study = small_study(link, x)
     for m, found in zip(x, study.measure(7)[0], strict=True):
@@ -76,13 +76,13 @@ def test_cells_that_share_draws_have_the_errors_of_their_own():
         )
 
     curves = {"r = 1": [cell(3, 1), cell(6, 1)], "r = 2": [None, cell(6, 2)]}
-    together = synthetic.study("together", "s", (3, 6), curves).measure(5)
+    together = synthetic.nsee_study("together", "s", (3, 6), curves).measure(5)
     for curve, row in zip(curves.values(), together, strict=True):
         for alone, found in zip(curve, row, strict=True):
             if alone is None:
                 assert np.isnan(found)
             else:
-                assert found == synthetic.study("alone", "s", (3,), {"": [alone]}).measure(5)[0, 0]
+                assert found == synthetic.nsee_study("alone", "s", (3,), {"": [alone]}).measure(5)[0, 0]
 
 
 def test_every_repetition_of_every_study_has_its_own_seed():
@@ -112,7 +112,7 @@ def counting_study(calls, break_at=None, settings=0):
 
 
 def run(study, repetitions, folder):
-    return measured([study], [repetitions], Cache(folder), 1, lambda doing, share, left: None)["counting"]
+    return measure_studies([study], [repetitions], Cache(folder), 1, lambda doing, share, left: None)["counting"]
 
 
 def test_an_interrupted_run_goes_on_without_repeating_anything(tmp_path):
@@ -146,7 +146,7 @@ def test_changed_settings_are_measured_anew_and_old_ones_come_back(tmp_path):
 def test_the_key_sees_every_setting_of_models_and_methods():
     def key(method=None, m=100, **model):
         cell = synthetic.Cell(SyntheticModel("bilinear", 6, 2, **model), method or JDR(2), m)
-        return synthetic.study("one", "m", (m,), {"JDR": [cell]}).key
+        return synthetic.nsee_study("one", "m", (m,), {"JDR": [cell]}).key
 
     assert key() == key()
     assert len({key(), key(m=200), key(noise=2.0), key(features="uniform"), key(JDR(2, ridge=0.1))}) == 5

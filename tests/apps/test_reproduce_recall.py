@@ -59,12 +59,12 @@ def folder(rng, tmp_path):
 @pytest.fixture
 def small(monkeypatch):
     monkeypatch.setattr(gene_disease, "RANKS", RANKS)
-    monkeypatch.setattr(gene_disease, "BANDWIDTHS", [0.0, 0.3, 0.5])
-    monkeypatch.setattr("jointdr.datasets.archives.N_SPECTRAL", 10)
+    monkeypatch.setattr(gene_disease, "GAUSSIAN_BANDWIDTHS", [0.0, 0.3, 0.5])
+    monkeypatch.setattr("jointdr.datasets.spectral.N_SPECTRAL", 10)
     monkeypatch.setattr(gene_disease, "BASELINES", {"popularity": "popularity", "columns ignored": "genes ignored"})
-    gene_disease_data._loaded.cache_clear()
+    gene_disease_data._read_data.cache_clear()
     yield
-    gene_disease_data._loaded.cache_clear()
+    gene_disease_data._read_data.cache_clear()
 
 
 # ---------------------------------------------------------------- cpHd + KR
@@ -109,7 +109,7 @@ def test_exponents_that_a_product_cannot_hold_are_taken_one_by_one(curved):
     Y, A, B = curved
     model = JointKernelRegression(2, bandwidth=0.015).fit(Y[:30], A[:30], B)
     u = A[30] @ model._map - model._origin
-    ranges = np.ptp(model._V @ u - model._products, axis=1)
+    ranges = np.ptp(model.coordinates_[1] @ u - model._products, axis=1)
     assert ranges.min() < joint_kernel.LIMIT < ranges.max()
 
 
@@ -124,8 +124,8 @@ def test_the_definition_in_blocks(curved, rng):
 def test_the_joint_kernel_chooses_without_the_rows_that_it_is_judged_by(curved):
     Y, A, B = curved
     model = JointKernelRegression(2, random_state=0).fit(Y, A, B)
-    assert model.bandwidth_ in joint_kernel.BANDWIDTHS
-    assert model.scale_ in joint_kernel.SCALES
+    assert model.bandwidth_ in joint_kernel.JOINT_BANDWIDTHS
+    assert model.scale_ in joint_kernel.JOINT_SCALES
     result = evaluate(
         Dyads(Y, A, B), {"cpHd": Method(JointKernelRegression(2, random_state=0))}, n_partitions=2, at=[5]
     )
@@ -178,7 +178,7 @@ def test_recalls(folder, small, tmp_path):
 def test_recalls_are_those_of_an_evaluation(folder, small):
     study = FIGURES["gene-disease"](folder).series[-1].study
     assert study.name == "gene-disease-genes-ignored"
-    source = gene_disease_data.load(folder)
+    source = gene_disease_data.load_gene_diseases(folder)
     options = {"n_partitions": 1, "at": [10], "random_state": study.seed(0) % 2**32, "truth": source.truth}
     values = evaluate(source.dyads, ["columns ignored"], **options).outcomes[0].values
     found = study.measure(study.seed(0))
@@ -195,7 +195,7 @@ def test_all_methods_see_the_same_partitions_and_changed_data_is_measured_anew(f
         changed = dict(arrays)
     changed["Y_all_v4_data"][0] = 0.0
     np.savez(folder / gene_disease_data.ARCHIVE, **changed)
-    gene_disease_data._loaded.cache_clear()
+    gene_disease_data._read_data.cache_clear()
     assert not set(keys) & {study.key for study in FIGURES["gene-disease"](folder).studies}
 
 
@@ -236,17 +236,17 @@ def original_files(path, rng):
 
 def test_files_in_their_original_formats(tmp_path, small, rng):
     original_files(tmp_path, rng)
-    source = gene_disease_data.load(tmp_path)
+    source = gene_disease_data.load_gene_diseases(tmp_path)
     assert source.dyads.row_ids[:2].tolist() == ["100000", "100002"]  # 100001 has lost its concept
     assert source.dyads.shape == (29, 23)
     assert set(np.unique(source.dyads.Y.data)) == {0.001, 0.3}
     assert source.truth is None
     assert "scores above 0.01" in FIGURES["significant"](tmp_path).title
-    assert source.fingerprint == gene_disease_data.load(tmp_path).fingerprint
+    assert source.fingerprint == gene_disease_data.load_gene_diseases(tmp_path).fingerprint
     (tmp_path / "omim_to_umls.csv").unlink()
-    gene_disease_data._loaded.cache_clear()
+    gene_disease_data._read_data.cache_clear()
     with pytest.raises(FileNotFoundError, match=r"neither gda_.*npz nor.*OMIM to UMLS \(omim_to_umls\*\)"):
-        gene_disease_data.load(tmp_path)
+        gene_disease_data.load_gene_diseases(tmp_path)
 
 
 def test_without_a_folder_genes_keep_their_diseases(rng, small, monkeypatch):
@@ -255,7 +255,7 @@ def test_without_a_folder_genes_keep_their_diseases(rng, small, monkeypatch):
     every = Dyads(Y, rng.standard_normal((40, 3)), rng.standard_normal((12, 3)))
     monkeypatch.setattr(gene_disease_data, "load_hpo", lambda: GeneDiseases(every, {}))
     monkeypatch.setattr(gene_disease_data, "DISEASES", 20)
-    source = gene_disease_data.load(None)
+    source = gene_disease_data.load_gene_diseases(None)
     assert source.dyads.shape[0] == source.dyads.Y.nnz == 20
     kept = np.bincount(source.dyads.column_ids.astype(int)[source.dyads.Y.indices], minlength=12)
     incomplete = (kept > 0) & (kept < np.bincount(gene, minlength=12))

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from jointdr import Dyads
 from jointdr.datasets import (
-    propagated,
+    propagate_terms,
     read_disgenet,
     read_edges,
     read_gaf,
@@ -463,7 +463,7 @@ def test_broken_obo(obo, old, new, message):
 
 
 def test_terms_are_propagated(obo):
-    found = propagated(["b", "a", "b", "c", "a"], ["HP:3", "HP:20", "HP:4", "HP:7", "HP:2"], read_obo(obo))
+    found = propagate_terms(["b", "a", "b", "c", "a"], ["HP:3", "HP:20", "HP:4", "HP:7", "HP:2"], read_obo(obo))
     assert found.ids.tolist() == ["b", "a"]
     assert found.terms.tolist() == ["HP:1", "HP:2", "HP:3", "HP:4"]
     assert found.X.toarray().tolist() == [[1, 1, 1, 1], [1, 1, 0, 0]]

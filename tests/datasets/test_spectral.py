@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from jointdr.datasets import connected_components, lsa_features, spectral, spectral_features
+from jointdr.datasets import lsa_features, spectral, spectral_features
+from jointdr.datasets.spectral import connected_components
 
 
 def random_graph(rng, nodes, density=0.3):
@@ -33,7 +34,7 @@ def by_definition(W, k):
 @pytest.fixture
 def iterative(monkeypatch):
     """Lanczos iterations also for the small graphs of these tests."""
-    monkeypatch.setattr(spectral, "EXACT_UP_TO", 0)
+    monkeypatch.setattr(spectral, "DENSE_UP_TO", 0)
 
 
 # ---------------------------------------------------------------- the features

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jointdr import datasets
-from jointdr.datasets import SyntheticModel, shared_blocks
+from jointdr.datasets import SyntheticModel
 
 
 @pytest.mark.parametrize("link", ["bilinear", "rbf", "logistic", "even"])
@@ -27,14 +27,14 @@ def test_models_that_share_draws_have_the_rows_of_their_own(dtype):
         SyntheticModel("even", 6, 1),
     ]
     for k, model in enumerate(models):
-        shared = list(shared_blocks(models, 2500, 700, 3, dtype))
+        shared = list(SyntheticModel.shared_blocks(models, 2500, 700, 3, dtype))
         for ((A, B), y), ((A_shared, B_shared), ys) in zip(model.blocks(2500, 700, 3, dtype), shared, strict=True):
             assert A.dtype == dtype
             np.testing.assert_array_equal(A, A_shared)
             np.testing.assert_array_equal(B, B_shared)
             np.testing.assert_array_equal(y, ys[k])
     with pytest.raises(ValueError, match="share draws must agree"):
-        next(shared_blocks([models[0], SyntheticModel("rbf", 7, 2)], 10, 10))
+        next(SyntheticModel.shared_blocks([models[0], SyntheticModel("rbf", 7, 2)], 10, 10))
 
 
 def test_more_rows_extend_fewer_rows():

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from jointdr import JDR, ConstantFeatureWarning, Dyads, KernelRegression, Moments, SingularCovarianceWarning, Views
 from jointdr.datasets import make_bilinear, make_rbf
 from jointdr.diagnostics import bootstrap
-from jointdr.diagnostics.replicates import BlockMoments, leading
+from jointdr.diagnostics.replicates import ResamplingUnits, leading_triplets
 from jointdr.engines.rows import Rows
 from jointdr.metrics import subspace_error
 from tests.laws.test_merge import EVERYTHING, assert_same
@@ -209,14 +209,14 @@ def test_replicates_are_sums_of_scaled_blocks(data, rng):
     expected = [
         sum((p.scaled(c) for p, c in zip(parts[1:], row[1:], strict=True)), parts[0].scaled(row[0])) for row in counts
     ]
-    for found, wanted in zip(BlockMoments(list(parts)).replicates(counts), expected, strict=True):
+    for found, wanted in zip(ResamplingUnits(list(parts)).replicates(counts), expected, strict=True):
         assert_same(found, wanted)
 
 
 def test_leading_triplets(rng):
     for shape in ((5, 9), (9, 5)):
         M = rng.standard_normal(shape)
-        U, s, V = leading(M, 3)
+        U, s, V = leading_triplets(M, 3)
         u, t, vt = np.linalg.svd(M)
         np.testing.assert_allclose(s, t[:3])
         np.testing.assert_allclose((U * s) @ V.T, (u[:, :3] * t[:3]) @ vt[:3], atol=1e-10)

@@ -10,8 +10,8 @@ import pytest
 from scipy import sparse
 
 from jointdr import IMC, JDR, AssociationModel, Dyads, Popularity
-from jointdr.evaluation import Method, evaluate, reduced, splits, standard_methods
-from jointdr.evaluation.methods import NAMES
+from jointdr.evaluation import Method, evaluate, reduce_features, splits, standard_methods
+from jointdr.evaluation.methods import METHOD_NAMES
 from jointdr.metrics import concordance_index, rmse
 
 
@@ -96,6 +96,20 @@ def test_what_is_predicted_is_not_fitted(dyads, by):
             else:
                 assert new is None
     assert len({tuple(train.row_ids) + tuple(train.column_ids) for train, _, _ in Spy.seen}) == 4
+
+
+@pytest.mark.parametrize("by", ["rows", "columns"])
+def test_partitions_of_ones_own(dyads, by):
+    """The same split gives the same numbers, whoever made it."""
+    drawn = evaluate(dyads, ["IMC", "popularity"], by=by, n_partitions=1, at=[5], tune=None)
+    split = next(splits(dyads, by, 1, 0.1, _first_seed()))
+    ids = (dyads.row_ids, split.test.row_ids) if by == "rows" else (dyads.column_ids, split.test.column_ids)
+    test = np.flatnonzero(np.isin(*ids))
+    given = evaluate(dyads, ["IMC", "popularity"], by=by, held_out=[test, test[:2]], at=[5], tune=None)
+    assert given.n_partitions == 2
+    assert [o.values for o in given.outcomes[:2]] == [o.values for o in drawn.outcomes]
+    with pytest.raises(ValueError, match="by='both' does not hold out alone"):
+        evaluate(dyads, ["popularity"], by="both", held_out=[test])
 
 
 def test_held_out_pairs_are_not_fitted(grades):
@@ -191,9 +205,9 @@ def test_significant_links_by_threshold_and_by_truth(dyads, rng):
     scores = np.tile(split.train.Y.mean(axis=0), (at.sum(), 1))
     by_hand = recall_by_hand(scores, strong[at], 5)
     assert above.values("popularity", "significant recall@5")[0] == pytest.approx(by_hand, abs=0.02)
-    assert set(above.curves["measure"]) == {"recall", "significant recall"}
+    assert set(above.curves["metric"]) == {"recall", "significant recall"}
     # All of equal weight: there is nothing to tell apart.
-    assert not any("significant" in name for name in evaluate(dyads, ["popularity"], n_partitions=1).measures)
+    assert not any("significant" in name for name in evaluate(dyads, ["popularity"], n_partitions=1).metrics)
 
 
 @pytest.mark.parametrize("by", ["rows", "columns", "both", "pairs"])
@@ -219,7 +233,7 @@ def test_a_held_out_grade_of_a_full_grid_is_not_a_zero(rng):
 def test_means_errors_and_paired_differences(dyads):
     result = evaluate(dyads, ["IMC", "popularity"], n_partitions=4, at=[5, 10], tune=None)
     x, y = (result.values(name, "recall@5") for name in ("IMC", "popularity"))
-    row = result.summary[(result.summary["method"] == "popularity") & (result.summary["measure"] == "recall@5")].iloc[0]
+    row = result.summary[(result.summary["method"] == "popularity") & (result.summary["metric"] == "recall@5")].iloc[0]
     assert row["mean"] == pytest.approx(y.mean())
     assert row["std"] == pytest.approx(y.std(ddof=1))
     assert row["se"] == pytest.approx(y.std(ddof=1) / 2)
@@ -233,9 +247,9 @@ def test_means_errors_and_paired_differences(dyads):
 
 def test_every_standard_method_runs_on_links_and_on_grades(dyads, grades):
     for data, by in ((dyads, "both"), (grades, "rows")):
-        result = evaluate(data, NAMES, by=by, n_partitions=1, tune="once", at=[5], test_size=0.2)
+        result = evaluate(data, METHOD_NAMES, by=by, n_partitions=1, tune="once", at=[5], test_size=0.2)
         assert result.failures == {}
-        assert len(result.table) == len(NAMES)
+        assert len(result.table) == len(METHOD_NAMES)
 
 
 def test_methods_fit_what_is_held_out_and_how_much_there_is(dyads, rng):
@@ -253,10 +267,10 @@ def test_wide_tables_are_reduced_for_methods_that_need_a_covariance(rng):
     B = rng.standard_normal((30, 4))
     Y = sparse.csr_array((rng.random((40, 30)) < 0.1).astype(float))
     dyads = Dyads(Y, A, B, names=("disease", "gene"))
-    small = reduced(dyads)
+    small = reduce_features(dyads)
     assert small.n_features == (20, 4)
     assert small.B is dyads.B
-    assert reduced(small) is small
+    assert reduce_features(small) is small
     methods = standard_methods(dyads)
     assert all(methods[name].reduced for name in ("JDR + KR", "JDR", "PCA + KR", "IMC", "bilinear ridge"))
     assert not any(methods[name].reduced for name in ("no reduction", "no reduction (cosine)", "columns ignored"))
@@ -278,7 +292,7 @@ def test_a_method_that_fails_is_listed_and_the_others_go_on(dyads):
 
 def test_errors_say_what_to_do(dyads, grades):
     for given, message in (
-        ({"methods": ["magic"]}, r"there are not: \['magic'\]; choose from \['JDR \+ KR'"),
+        ({"methods": ["magic"]}, r"Unknown methods in names: \['magic'\]. Choose from \['JDR \+ KR'"),
         ({"methods": []}, "names is empty"),
         ({"by": "row"}, "by='row'"),
         ({"n_partitions": 0}, "n_partitions=0 must be an integer >= 1"),
@@ -294,7 +308,7 @@ def test_errors_say_what_to_do(dyads, grades):
             evaluate(dyads, given)
     with pytest.raises(ValueError, match="leave it out"):
         evaluate(grades, ["popularity"], truth=np.ones((60, 40)))
-    with pytest.warns(UserWarning, match="No link is above significant=2"):
+    with pytest.warns(UserWarning, match="No known pair is above significant=2"):
         evaluate(dyads, ["popularity"], n_partitions=1, significant=2.0)
 
 
@@ -303,7 +317,7 @@ def test_errors_say_what_to_do(dyads, grades):
 
 def test_tables_files_and_words(dyads, tmp_path):
     result = evaluate(dyads, ["IMC", "popularity"], n_partitions=2, at=[5, 10, 500])
-    assert result.measures == ("recall@5", "recall@10", "nDCG", "average precision")
+    assert result.metrics == ("recall@5", "recall@10", "nDCG", "average precision")
     assert result.headline == "recall@10"
     assert len(result.per_partition) == 2 * 2 * 4
     assert set(result.settings["parameter"]) == {"n_components", "alpha"}
@@ -322,7 +336,7 @@ def test_tables_files_and_words(dyads, tmp_path):
 
 def test_the_recall_that_counts_most_is_that_at_the_largest_number(dyads):
     result = evaluate(dyads, ["popularity"], n_partitions=1, at=[10, 2, 5])
-    assert result.measures[:3] == ("recall@2", "recall@5", "recall@10")
+    assert result.metrics[:3] == ("recall@2", "recall@5", "recall@10")
     assert result.headline == "recall@10"
 
 

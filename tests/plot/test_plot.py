@@ -55,6 +55,7 @@ def test_every_picture_returns_the_axis_it_was_given(dyads, model):
         lambda ax: plot.loadings(model, ax),
         lambda ax: plot.recall_curves({"a": ([1, 2], [0.1, 0.2])}, ax),
         lambda ax: plot.nsee_curves({"a": (x, [3.0, 2.0, 1.0])}, ax),
+        lambda ax: plot.metric_bars({"a": (0.5, 0.1), "b": (0.7, 0.0)}, ax),
     ):
         figure, ax = plt.subplots()
         assert draw(ax) is ax

@@ -20,13 +20,13 @@ def read_hpoa(path: AnyPath, *, aspect: str | None = "P") -> Any:
         https://obophenotype.github.io/human-phenotype-ontology/annotations/phenotype_hpoa).
     aspect : str or None
         ``"P"``: phenotypic abnormalities only. ``"I"`` is inheritance, ``"C"`` the clinical course, ``"M"`` modifiers,
-        ``"H"`` past history; None takes all. Inheritance and course say little about genes.
+        ``"H"`` past history; None takes all. Inheritance and course are weakly related to genes.
 
     Returns
     -------
     DataFrame
-        Columns ``disease``, ``term`` and ``disease_name``, each pair once. Lines that say that the disease does *not*
-        have the phenotype are left out.
+        Columns ``disease``, ``term`` and ``disease_name``, each pair once. Phenotypes that the disease does *not* have
+        are left out.
     """
     wanted = ("databaseid", "diseasename", "qualifier", "hpoid", "aspect")
     found: dict[tuple[str, str], str] = {}
@@ -78,7 +78,7 @@ def read_gaf(path: AnyPath) -> Any:
     -------
     DataFrame
         Columns ``gene`` (its symbol), ``term``, and ``synonyms`` (other symbols, separated by ``|``), each pair once.
-        What a gene does *not* do or have, and lines that only say that nothing is known (evidence ND), are left out.
+        Terms that a gene does *not* have, and lines without any evidence (ND), are left out.
     """
     rows = read_lines(path, "\t", comment="!")
     first = next(rows, None)
@@ -98,7 +98,7 @@ def _columns(path: AnyPath, wanted: Sequence[str | tuple[str, ...]]) -> Iterator
     """Columns of a file whose header is the last line of comments, or the first line after them."""
     rows = read_lines(path, "\t")
     number, fields = next(rows, (0, []))
-    while number and (at := _places(fields, wanted)) is None and fields[0].startswith("#"):
+    while number and (at := _indices(fields, wanted)) is None and fields[0].startswith("#"):
         number, fields = next(rows, (0, []))
     if not number or at is None:
         raise ValueError(
@@ -115,7 +115,7 @@ def _header(fields: list[str]) -> list[str]:
     return [re.sub(r"[#_\- ]", "", name).lower() for name in text.split("\t")]
 
 
-def _places(fields: list[str], wanted: Sequence[str | tuple[str, ...]]) -> list[int] | None:
+def _indices(fields: list[str], wanted: Sequence[str | tuple[str, ...]]) -> list[int] | None:
     header = _header(fields)
     found = [next((header.index(n) for n in ((w,) if isinstance(w, str) else w) if n in header), -1) for w in wanted]
     return None if -1 in found else found

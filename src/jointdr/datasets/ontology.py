@@ -1,4 +1,4 @@
-"""Ontologies: terms, their ancestors, and the table of terms that follow from what things are annotated with."""
+"""Ontologies: terms, their ancestors, and the table of all terms that follow from annotations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jointdr.runtime import AnyPath, Array, read_lines, scale_rows
 
 @dataclass(frozen=True)
 class Ontology:
-    """Terms and what they are special cases of.
+    """Terms, and the more general terms above them.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Ontology:
 
 @dataclass(frozen=True)
 class Annotations:
-    """Which terms, with their ancestors, things are annotated with.
+    """The terms, with their ancestors, that entities are annotated with.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ def read_obo(path: AnyPath, *, relations: Sequence[str] = ("is_a",)) -> Ontology
     path : path
         Compressed or not.
     relations : sequence of str
-        What makes a term a special case of another: ``"is_a"``, and names of relationships such as ``"part_of"``.
+        Relations that make a term a special case of another: ``"is_a"``, and relationships such as ``"part_of"``.
 
     Notes
     -----
@@ -111,8 +111,8 @@ def read_obo(path: AnyPath, *, relations: Sequence[str] = ("is_a",)) -> Ontology
     return Ontology(names, parents, _successors(names, former))
 
 
-def propagated(entities: Iterable[str], terms: Iterable[str], ontology: Ontology) -> Annotations:
-    """Annotations and all that follows from them: what has a term has its ancestors too.
+def propagate_terms(entities: Iterable[str], terms: Iterable[str], ontology: Ontology) -> Annotations:
+    """Annotations with all terms that follow from them: an entity that has a term has its ancestors too.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def propagated(entities: Iterable[str], terms: Iterable[str], ontology: Ontology
 
 
 def tfidf(X: Array) -> Array:
-    """Terms weighted by how much they tell: each entry times log(m/m_t) with m_t the entities that have term t.
+    """TF-IDF weights of terms: each entry times log(m/m_t), with m_t the number of entities that have term t.
 
     Parameters
     ----------

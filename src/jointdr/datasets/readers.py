@@ -16,6 +16,7 @@ from jointdr.runtime import (
     after_header,
     column_index,
     most_bytes,
+    open_text,
     parse_id,
     parse_number,
     parse_numbers,
@@ -36,7 +37,7 @@ def read_table(path: AnyPath, *, id: str | None = None, separator: str | None = 
     id : str, optional
         The column of ids; by default the first (of a Parquet file that pandas wrote with an index: the index).
     separator : str, optional
-        Between fields; by default what the ending of the name says.
+        Between fields; by default according to the ending of the name.
 
     Returns
     -------
@@ -46,7 +47,7 @@ def read_table(path: AnyPath, *, id: str | None = None, separator: str | None = 
     Raises
     ------
     ValueError
-        With file, line and column, for fields that are not finite parse_numbers, lines that are too short or too long, and
+        With file, line and column, for fields that are not finite numbers, lines that are too short or too long, and
         ids that are missing or occur twice.
     """
     if os.fspath(path).lower().endswith((".parquet", ".pq")):
@@ -67,6 +68,35 @@ def read_table(path: AnyPath, *, id: str | None = None, separator: str | None = 
     return pd.DataFrame(np.array(values), index=index, columns=names)
 
 
+def read_attributes(path: AnyPath) -> Any:
+    """A table of anything about entities, text or numbers, with their ids as index.
+
+    Parameters
+    ----------
+    path : path
+        As for `read_table`; the first column (or the named index of a Parquet file) has the ids.
+
+    Returns
+    -------
+    DataFrame
+        For example for `jointdr.plot.embedding_map`, or a report: names to be read, and groups to be coloured by.
+    """
+    import pandas as pd
+
+    name = os.fspath(path).lower()
+    if name.endswith((".parquet", ".pq")):
+        table = _parquet_frame(path)
+        if not len(table.columns):
+            raise ValueError(f"{path} has no columns.")
+        return table if table.index.name is not None else table.set_index(table.columns[0])
+    separator = "," if name.removesuffix(".gz").endswith(".csv") else "\t"
+    with open_text(path) as file:
+        try:
+            return pd.read_csv(file, sep=separator, index_col=0, converters={0: str})
+        except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+            raise ValueError(f"{path} is not a table with ids in its first column: {error}") from None
+
+
 def read_pairs(
     path: AnyPath,
     *,
@@ -85,13 +115,13 @@ def read_pairs(
         The columns of row ids, column ids and scores; by default the first, the second and, if there is one, the third.
         ``score=False`` reads the ids only, whatever stands beside them.
     separator : str, optional
-        Between fields; by default what the ending of the name says.
+        Between fields; by default according to the ending of the name.
 
     Returns
     -------
     DataFrame
         Two columns of ids, which are strings, and, if the file has scores, one of floats. A pair may be listed more
-        than once: `Dyads.from_tables` says what is done then.
+        than once, see `duplicates` of `Dyads.from_tables`.
 
     Raises
     ------
@@ -101,7 +131,7 @@ def read_pairs(
     if os.fspath(path).lower().endswith((".parquet", ".pq")):
         return _parquet_pairs(path, row, column, score)
     header, rows = after_header(path, read_lines(path, separator or separator_of(path), quoted=True))
-    chosen = _chosen(path, header, row, column, score)
+    chosen = _pair_columns(path, header, row, column, score)
     at = [column_index(path, header, name) for name in chosen]
     found: list[tuple[Any, ...]] = []
     for number, fields in rows:
@@ -169,7 +199,7 @@ def id_frame(columns: dict[str, Any]) -> Any:
 # ---------------------------------------------------------------- inner workings
 
 
-def _chosen(
+def _pair_columns(
     path: AnyPath, header: list[str], row: str | None, column: str | None, score: str | Literal[False] | None
 ) -> list[str]:
     _require_columns(path, header, 2)
@@ -187,7 +217,7 @@ def _require_columns(path: AnyPath, header: list[str], count: int) -> None:
         raise ValueError(f"{path} is empty.")
     if len(header) < count:
         raise ValueError(
-            f"{path} has the single column {header[0]!r}. If fields are separated in another way than the name says, "
+            f"{path} has the single column {header[0]!r}. If fields are separated in another way than its name has it, "
             "give separator=',' or separator='\\t'."
         )
 
@@ -197,15 +227,15 @@ def _require_lines(path: AnyPath, found: Any) -> None:
         raise ValueError(f"{path} has no lines after the header.")
 
 
-def parquet_frame(path: AnyPath) -> Any:
+def _parquet_frame(path: AnyPath) -> Any:
     """A Parquet file as pandas reads it."""
     try:
         from pyarrow import parquet
 
-        if not os.path.isdir(path) and (told := _too_large(path, parquet.ParquetFile(path))):
-            raise MemoryBudgetError(told)
+        if not os.path.isdir(path) and (reason := _too_large(path, parquet.ParquetFile(path))):
+            raise MemoryBudgetError(reason)
         table = parquet.read_table(path)
-        table.validate(full=True)  # text in UTF-8, for example, which is only looked at when it is used
+        table.validate(full=True)  # text in UTF-8, for example, which is otherwise checked when it is used
         return table.to_pandas()
     except ImportError:
         raise ImportError(f'{path}: Parquet files take pyarrow: pip install "jointdr[io]".') from None
@@ -216,7 +246,7 @@ def parquet_frame(path: AnyPath) -> Any:
 
 
 def _too_large(path: AnyPath, file: Any) -> str | None:
-    """What is to be said of a Parquet file whose parse_numbers, which are compressed, take more memory than `most_bytes`."""
+    """The reason to refuse a Parquet file whose compressed columns take more memory than `most_bytes`, or None."""
     with file:
         rows, kinds = file.metadata.num_rows, file.schema_arrow.types
     if rows * sum(_width(kind) for kind in kinds) <= most_bytes(path):
@@ -236,7 +266,7 @@ def _width(kind: Any) -> float:
 
 
 def _parquet_table(path: AnyPath, id: str | None) -> Any:
-    frame = parquet_frame(path)
+    frame = _parquet_frame(path)
     header = [str(column) for column in frame.columns]
     if id is None and type(frame.index).__name__ != "RangeIndex":
         ids, name = frame.index, frame.index.name
@@ -254,8 +284,8 @@ def _parquet_table(path: AnyPath, id: str | None) -> Any:
 
 
 def _parquet_pairs(path: AnyPath, row: str | None, column: str | None, score: str | Literal[False] | None) -> Any:
-    frame = parquet_frame(path)
-    chosen = _chosen(path, list(frame.columns), row, column, score)
+    frame = _parquet_frame(path)
+    chosen = _pair_columns(path, list(frame.columns), row, column, score)
     for name in chosen:
         column_index(path, list(frame.columns), name)
     _require_lines(path, len(frame))

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from jointdr.datasets.spectral import checked_affinity
-from jointdr.runtime import Array, is_sparse
+from jointdr.runtime import Array, check_integer, is_sparse
 
 NOTHING = 1e-10
 """Directions whose eigenvalue is below this share of the largest are left out."""
 
 
 def kernel_features(S: Any, k: int | None = None) -> Array:
-    """Features of things whose similarities are known, V Λ^½ of the eigenvectors V and eigenvalues Λ.
+    """Features of entities whose similarities are known, V Λ^½ of the eigenvectors V and eigenvalues Λ.
 
-    Unlike spectral features, which say in which part of a network something is, they keep the similarities themselves:
-    inner products of two rows and, if everything is similar to itself by 1, cosines of the angles between them.
+    Unlike spectral features, which show in which part of a network an entity is, they keep the similarities themselves:
+    inner products of two rows and, if every entity has similarity 1 to itself, cosines of the angles between them.
 
     Parameters
     ----------
@@ -35,8 +34,12 @@ def kernel_features(S: Any, k: int | None = None) -> Array:
 
     Notes
     -----
-    O(m³). A thing that comes later has no row in V: give it with the others from the start, its scores need not be
-    known.
+    This is classical scaling (Torgerson, 1952) without centring. O(m³). An entity that comes later has no row in V:
+    give it with the others from the start, its scores need not be known.
+
+    References
+    ----------
+    W. S. Torgerson. Multidimensional scaling: I. Theory and method. Psychometrika 17, 1952.
 
     Examples
     --------
@@ -49,13 +52,13 @@ def kernel_features(S: Any, k: int | None = None) -> Array:
     """
     S = checked_affinity(S, name="S")
     S = np.asarray(S.toarray() if is_sparse(S) else S, dtype=float)
-    if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= int(k) <= len(S)):
-        raise ValueError(f"k={k!r} must be an integer from 1 to {len(S)}, the number of things, or None.")
+    if k is not None:
+        k = check_integer("k", k, 1, len(S), expected=f"an integer from 1 to {len(S)}, the number of entities, or None")
     values, V = np.linalg.eigh(S)
     values, V = values[::-1][:k], V[:, ::-1][:, :k]
     kept = values > NOTHING * max(float(values[0]), np.finfo(float).tiny)
     if not kept.any():
-        raise ValueError("S has no positive eigenvalue: it says nothing.")
+        raise ValueError("S has no positive eigenvalue, and so no features.")
     V = V[:, kept]
     V = V * np.sign(V[np.argmax(np.abs(V), axis=0), np.arange(V.shape[1])])
     return V * np.sqrt(values[kept])

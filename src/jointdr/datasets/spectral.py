@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -12,18 +11,21 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import eigsh
 
 from jointdr.directions import scaled_left_vectors, sign_columns
-from jointdr.runtime import Array, as_float, float_dtype, is_sparse, to_numpy
+from jointdr.runtime import Array, as_float, check_choice, check_integer, float_dtype, is_sparse, to_numpy
 
 Handling = Literal["error", "giant", "separate"]
 Symmetrize = Literal["mean", "max", "min"]
 
-EXACT_UP_TO = 800
+DENSE_UP_TO = 800
 """Graphs with at most this many nodes are decomposed as dense matrices."""
+
+N_SPECTRAL = 200
+"""Features of each node of a network, as in the paper."""
 
 
 @dataclass(frozen=True)
 class SpectralReport:
-    """What a graph falls into, and which nodes have features.
+    """The connected components of a graph, and which nodes have features.
 
     Attributes
     ----------
@@ -35,7 +37,7 @@ class SpectralReport:
         Feature columns per component; 0 for those without features.
     eigenvalues : (k,) array
         Of the normalized affinity, one for each column: 1 for the first of a component, and close to 1 for those that
-        say in which of several weakly linked parts a node is.
+        separate weakly linked parts of it.
     """
 
     labels: Array
@@ -50,45 +52,21 @@ class SpectralReport:
 
     def __repr__(self) -> str:
         return (
-            f"SpectralReport({_described(self.sizes)}; {np.count_nonzero(self.has_features)} of {len(self.labels)} "
+            f"SpectralReport({_in_words(self.sizes)}; {np.count_nonzero(self.has_features)} of {len(self.labels)} "
             "nodes have features)"
         )
 
 
-@overload
 def spectral_features(
     W: Any,
-    k: int,
-    *,
-    components: Handling = ...,
-    symmetrize: Symmetrize | None = ...,
-    keep_diagonal: bool = ...,
-    return_report: Literal[False] = ...,
-) -> Array: ...
-
-
-@overload
-def spectral_features(
-    W: Any,
-    k: int,
-    *,
-    components: Handling = ...,
-    symmetrize: Symmetrize | None = ...,
-    keep_diagonal: bool = ...,
-    return_report: Literal[True],
-) -> tuple[Array, SpectralReport]: ...
-
-
-def spectral_features(
-    W: Any,
-    k: int,
+    k: int | None = None,
     *,
     components: Handling = "error",
     symmetrize: Symmetrize | None = None,
     keep_diagonal: bool = False,
     return_report: bool = False,
 ) -> Any:
-    """Features of the nodes of a graph, or of things of which similarities are known (Ng, Jordan and Weiss, 2002).
+    """Features of the nodes of a graph, or of entities whose similarities are known (Ng, Jordan and Weiss, 2002).
 
     The k leading eigenvectors of the normalized affinity D^−½ W D^−½, where D = diag(W1), with every row scaled to unit
     length. Nodes that are linked to the same others get features that point the same way.
@@ -97,14 +75,14 @@ def spectral_features(
     ----------
     W : (nodes, nodes) array, DataFrame or SciPy sparse matrix
         Similarities or weights of links: symmetric, not negative, 0 where there is no link.
-    k : int
-        The number of features.
+    k : int, optional
+        The number of features; by default 200, as in the paper, or one less than there are nodes.
     components : {"error", "giant", "separate"}
-        What is done with a graph that falls into several connected components. Its leading eigenvectors would only say
-        which component a node is in, so this is an error unless a choice is made. ``"giant"``: features of the largest
+        How a graph of several connected components is treated. Its leading eigenvectors would only show which component
+        a node is in, so this is an error unless a choice is made. ``"giant"``: features of the largest
         component; all other nodes get zeros. ``"separate"``: every component gets columns of its own, in which all
         other nodes have zeros: first one for each component of at least two nodes, in the order of their size and as
-        far as k goes, then the rest by size. A node without any link says nothing, and gets zeros.
+        far as k goes, then the rest by size. A node without any link gets zeros.
     symmetrize : {"mean", "max", "min"}, optional
         How w_ij and w_ji are joined if they differ by more than rounding, which is an error by default.
     keep_diagonal : bool
@@ -121,8 +99,12 @@ def spectral_features(
     Notes
     -----
     Lanczos iterations from a fixed start, about O(k |W| + k² nodes) each time the basis is rebuilt, with |W| the number
-    of stored weights; O(nodes³) for at most `EXACT_UP_TO` nodes or if k is more than a quarter of them. The result is
+    of stored weights; O(nodes³) for at most `DENSE_UP_TO` nodes or if k is more than a quarter of them. The result is
     determined by W up to rounding where the eigenvalues are distinct.
+
+    References
+    ----------
+    A. Ng, M. Jordan and Y. Weiss. On spectral clustering: analysis and an algorithm. NIPS 2002.
 
     Examples
     --------
@@ -133,17 +115,16 @@ def spectral_features(
     >>> abs(A @ A.T).round(1)[0]
     array([1., 1., 1., 0., 0., 0.])
     """
-    if components not in ("error", "giant", "separate"):
-        raise ValueError(f"components={components!r} is not understood; choose 'error', 'giant' or 'separate'.")
+    check_choice("components", components, ("error", "giant", "separate"))
     S = checked_affinity(W, symmetrize)
     if not keep_diagonal:
         S = _without_diagonal(S)
     labels, sizes = connected_components(S)
-    if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= int(k) <= len(labels):
-        raise ValueError(f"k={k!r} must be an integer from 1 to {len(labels)}, the number of nodes.")
-    n_columns = _allotted(sizes, int(k), components)
-    features = np.zeros((len(labels), int(k)))
-    eigenvalues = np.zeros(int(k))
+    expected = f"an integer from 1 to {len(labels)}, the number of nodes"
+    k = check_integer("k", min(N_SPECTRAL, len(labels) - 1) if k is None else k, 1, len(labels), expected=expected)
+    n_columns = _allot_columns(sizes, k, components)
+    features = np.zeros((len(labels), k))
+    eigenvalues = np.zeros(k)
     start = 0
     for component in np.flatnonzero(n_columns):
         nodes = np.flatnonzero(labels == component)
@@ -212,22 +193,26 @@ def lsa_features(X: Any, k: int, *, n_iter: int = 4) -> Array:
     -----
     O(n_iter k |X| + n_iter k² (m + n)), with |X| the number of stored entries; always the same for the same X. The
     table is not centred. Entities that come later need the same map: fit `sklearn.decomposition.TruncatedSVD` for that.
+
+    References
+    ----------
+    S. Deerwester, S. Dumais, G. Furnas, T. Landauer and R. Harshman. Indexing by latent semantic analysis. Journal of
+    the American Society for Information Science 41, 1990.
     """
     X = sparse.csr_array(X) if is_sparse(X) else np.asarray(to_numpy(X))
-    if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= int(k) <= min(X.shape):
-        raise ValueError(f"k={k!r} must be an integer from 1 to {min(X.shape)}, the smaller side of X.")
+    expected = f"an integer from 1 to {min(X.shape)}, the smaller side of X"
+    k = check_integer("k", k, 1, min(X.shape), expected=expected)
     X = as_float(X, float_dtype(X))
     if not np.isfinite(X.data if is_sparse(X) else X).all():
         raise ValueError("X contains NaN or infinity.")
-    return scaled_left_vectors(X, int(k), n_iter)
+    return scaled_left_vectors(X, k, n_iter)
 
 
 # ---------------------------------------------------------------- inner workings
 
 
 def _symmetric(S: Array, symmetrize: Symmetrize | None, rounding: float, name: str) -> Array:
-    if symmetrize not in (None, "mean", "max", "min"):
-        raise ValueError(f"symmetrize={symmetrize!r} is not understood; choose 'mean', 'max', 'min' or None.")
+    check_choice("symmetrize", symmetrize, ("mean", "max", "min", None))
     T = sparse.csr_array(S.T) if is_sparse(S) else S.T
     if symmetrize in ("max", "min"):
         return getattr(S, f"{symmetrize}imum")(T) if is_sparse(S) else getattr(np, f"{symmetrize}imum")(S, T)
@@ -252,12 +237,12 @@ def _without_diagonal(S: Array) -> Array:
     return S
 
 
-def _allotted(sizes: Array, k: int, handling: Handling) -> Array:
+def _allot_columns(sizes: Array, k: int, handling: Handling) -> Array:
     """Feature columns per component, in the order of decreasing size."""
     if len(sizes) > 1 and handling == "error":
         raise ValueError(
-            f"W is not connected: it has {_described(sizes)}. Its leading eigenvectors only say which component a node "
-            "is in. Choose components='giant' for features of the largest one, or 'separate' for columns of their own."
+            f"W is not connected: it has {_in_words(sizes)}. Its leading eigenvectors only show which component a "
+            "node is in. Choose components='giant' for features of the largest, or 'separate' for columns of their own."
         )
     most = np.where(sizes > 1, sizes, 0)
     if handling != "separate":
@@ -266,7 +251,7 @@ def _allotted(sizes: Array, k: int, handling: Handling) -> Array:
         most = sizes
     if k > most.sum():
         raise ValueError(
-            f"k={k} is more than the {most.sum()} nodes that can have features: W has {_described(sizes)}, "
+            f"k={k} is more than the {most.sum()} nodes that can have features: W has {_in_words(sizes)}, "
             f"components={handling!r}."
         )
     columns = np.zeros_like(most)
@@ -290,7 +275,7 @@ def _leading(S: Array, k: int) -> tuple[Array, Array]:
         affinity = sparse.csr_array(scale @ S @ scale)
     else:
         affinity = root[:, None] * S * root
-    if nodes <= EXACT_UP_TO or 4 * k > nodes:
+    if nodes <= DENSE_UP_TO or 4 * k > nodes:
         values, vectors = np.linalg.eigh(affinity.toarray() if is_sparse(affinity) else affinity)
         values, vectors = values[-k:], vectors[:, -k:]
     else:
@@ -300,7 +285,7 @@ def _leading(S: Array, k: int) -> tuple[Array, Array]:
     return values[order], sign_columns(vectors[:, order])
 
 
-def _described(sizes: Array) -> str:
+def _in_words(sizes: Array) -> str:
     """Components and their sizes in words."""
     if len(sizes) == 1:
         return f"one component of {sizes[0]} nodes"

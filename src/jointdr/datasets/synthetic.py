@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from jointdr.data import Views
-from jointdr.runtime import Array
+from jointdr.runtime import Array, check_choice, check_integer
 
 Link = Literal["bilinear", "rbf", "logistic", "even"]
 Features = Literal["gaussian", "uniform", "poisson", "binary"]
@@ -41,7 +41,7 @@ class SyntheticModel:
     n_components : int
         r. U and V have orthonormal columns.
     n_informative : int, pair of ints or None
-        s₁ and s₂: how many rows of U and V are not zero (at random places); None for all.
+        s₁ and s₂: how many rows of U and V are not zero (at random indices); None for all.
     features : {"gaussian", "uniform", "poisson", "binary"}
         N(0, 1); uniform on [−√3, √3]; Poisson(4), shifted and scaled to mean 0 and variance 1; 0/1 with mean
         `probability`.
@@ -65,10 +65,8 @@ class SyntheticModel:
     probability: float = 0.1
 
     def __post_init__(self) -> None:
-        if self.link not in _LINKS:
-            raise ValueError(f"link={self.link!r} is not understood; choose from {sorted(_LINKS)}.")
-        if self.features not in ("gaussian", "uniform", "poisson", "binary"):
-            raise ValueError(f"features={self.features!r} is not understood; see SyntheticModel.")
+        check_choice("link", self.link, sorted(_LINKS))
+        check_choice("features", self.features, ("gaussian", "uniform", "poisson", "binary"))
         for n, s in zip(self.shape, self.informative, strict=True):
             if not 1 <= self.n_components <= s <= n:
                 raise ValueError(
@@ -93,8 +91,7 @@ class SyntheticModel:
 
     def truth(self, random_state: int = 0) -> tuple[Array, Array]:
         """The embeddings (U, V) that belong to a seed."""
-        if not isinstance(random_state, (int, np.integer)) or random_state < 0:
-            raise ValueError(f"random_state={random_state!r} must be a whole number >= 0: it names the data.")
+        check_integer("random_state", random_state, 0, expected="a whole number >= 0: it names the data")
         rng = np.random.default_rng([random_state, 0])
         result = []
         for n, s in zip(self.shape, self.informative, strict=True):
@@ -119,12 +116,51 @@ class SyntheticModel:
         self, n_samples: int, block_rows: int, random_state: int = 0, dtype: Any = np.float64
     ) -> Iterator[tuple[tuple[Array, Array], Array]]:
         """The same rows in blocks of any size, as ((a, b), y), without ever holding all of them."""
-        for X, (y,) in shared_blocks([self], n_samples, block_rows, random_state, dtype):
+        for X, (y,) in self.shared_blocks([self], n_samples, block_rows, random_state, dtype):
             yield X, y
+
+    @staticmethod
+    def shared_blocks(
+        models: Sequence[SyntheticModel],
+        n_samples: int,
+        block_rows: int,
+        random_state: int = 0,
+        dtype: Any = np.float64,
+    ) -> Iterator[tuple[tuple[Array, Array], tuple[Array, ...]]]:
+        """Blocks of rows of several models at once, ((a, b), (y₁, y₂, ...)), with the features drawn only once.
+
+        Parameters
+        ----------
+        models : sequence of SyntheticModel
+            With the same kind and number of features. For one seed these are then the same numbers in all of them, and
+            every model has the rows that its own `SyntheticModel.blocks` gives.
+        n_samples, block_rows, random_state, dtype
+            As in `SyntheticModel.blocks`.
+        """
+        check_integer("block_rows", block_rows, 1)
+        if len({model.draws for model in models}) != 1:
+            raise ValueError("models that share draws must agree in n_features, features, correlation and probability.")
+        truths = [[np.asarray(U, dtype=dtype) for U in model.truth(random_state)] for model in models]
+        waiting: list[tuple[Array, ...]] = []
+        held = 0
+        for c in range(-(-n_samples // CHUNK)):
+            size = min(CHUNK, n_samples - c * CHUNK)
+            chunk = _chunk(models, truths, np.random.default_rng([random_state, 1 + c]), dtype)
+            waiting.append(tuple(part[:size] for part in chunk))
+            held += size
+            last = (c + 1) * CHUNK >= n_samples
+            if held < block_rows and not last:
+                continue
+            A, B, *ys = (np.concatenate(parts) for parts in zip(*waiting, strict=True))
+            end = held if last else held - held % block_rows
+            for start in range(0, end, block_rows):
+                at = slice(start, min(start + block_rows, end))
+                yield (A[at], B[at]), tuple(y[at] for y in ys)
+            waiting, held = [tuple(part[end:] for part in (A, B, *ys))], held - end
 
     @property
     def draws(self) -> tuple[Any, ...]:
-        """What the features alone depend on, beside the seed."""
+        """Everything that the features depend on, beside the seed."""
         return self.shape, self.features, self.correlation, self.probability
 
     def _views(self, rng: np.random.Generator, dtype: Any) -> tuple[Array, Array]:
@@ -159,56 +195,20 @@ _LINKS: dict[str, Callable[[SyntheticModel, Array, Array], Array]] = {
 }
 
 
-def shared_blocks(
-    models: Sequence[SyntheticModel], n_samples: int, block_rows: int, random_state: int = 0, dtype: Any = np.float64
-) -> Iterator[tuple[tuple[Array, Array], tuple[Array, ...]]]:
-    """Blocks of rows of several models at once, ((a, b), (y₁, y₂, ...)), with the features drawn only once.
-
-    Parameters
-    ----------
-    models : sequence of SyntheticModel
-        With the same kind and number of features. For one seed these are then the same numbers in all of them, and
-        every model has the rows that its own `SyntheticModel.blocks` gives.
-    n_samples, block_rows, random_state, dtype
-        As in `SyntheticModel.blocks`.
-    """
-    if block_rows < 1:
-        raise ValueError(f"block_rows={block_rows} must be at least 1.")
-    if len({model.draws for model in models}) != 1:
-        raise ValueError("models that share draws must agree in n_features, features, correlation and probability.")
-    truths = [[np.asarray(U, dtype=dtype) for U in model.truth(random_state)] for model in models]
-    waiting: list[tuple[Array, ...]] = []
-    held = 0
-    for c in range(-(-n_samples // CHUNK)):
-        size = min(CHUNK, n_samples - c * CHUNK)
-        chunk = _chunk(models, truths, np.random.default_rng([random_state, 1 + c]), dtype)
-        waiting.append(tuple(part[:size] for part in chunk))
-        held += size
-        last = (c + 1) * CHUNK >= n_samples
-        if held < block_rows and not last:
-            continue
-        A, B, *ys = (np.concatenate(parts) for parts in zip(*waiting, strict=True))
-        end = held if last else held - held % block_rows
-        for start in range(0, end, block_rows):
-            at = slice(start, min(start + block_rows, end))
-            yield (A[at], B[at]), tuple(y[at] for y in ys)
-        waiting, held = [tuple(part[end:] for part in (A, B, *ys))], held - end
-
-
 def _chunk(
     models: Sequence[SyntheticModel], truths: Sequence[Sequence[Array]], rng: np.random.Generator, dtype: Any
 ) -> tuple[Array, ...]:
-    """A, B and the response of each model, every one from the same place of the stream."""
+    """A, B and the response of each model, every one from the same state of the stream."""
     A, B = models[0]._views(rng, dtype)
     state = rng.bit_generator.state
     ys = []
     for model, (U, V) in zip(models, truths, strict=True):
         rng.bit_generator.state = state
-        ys.append(model._response(rng, _embedded(A, U), _embedded(B, V)))
+        ys.append(model._response(rng, _project(A, U), _project(B, V)))
     return A, B, *ys
 
 
-def _embedded(X: Array, U: Array) -> Array:
+def _project(X: Array, U: Array) -> Array:
     """XU, from the informative features alone where these are few: O(m s r)."""
     rows = np.flatnonzero(U.any(axis=1))
     return X @ U if 4 * len(rows) > len(U) else np.take(X, rows, axis=1) @ U[rows]

@@ -1,4 +1,4 @@
-"""What the paper's theorems say about a data set, and what a fitted model says about their assumptions."""
+"""How many directions there are, how sure a fit is, and whether the assumptions of the paper's theorems hold."""
 
 from jointdr.diagnostics.bootstrap import Angle, Bootstrap, bootstrap
 from jointdr.diagnostics.bounds import SampleSizes, bilinear_bound, correlation_edge, noise_edge, suggested_samples

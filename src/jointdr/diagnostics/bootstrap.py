@@ -1,4 +1,4 @@
-"""How sure a fit is: the bootstrap, from the moments of random blocks of rows."""
+"""The uncertainty of a fit: the bootstrap, from the moments of random blocks of rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from jointdr.data import Dyads
 from jointdr.diagnostics.bootstrap_result import Angle, Bootstrap
-from jointdr.diagnostics.replicates import PILOTS, BlockMoments, Estimate, Spectrum
+from jointdr.diagnostics.replicates import PILOTS, Estimate, ResamplingUnits, Spectrum
 from jointdr.directions import (
     ConstantFeatureWarning,
     Embedding,
@@ -29,7 +28,7 @@ from jointdr.engines import Rows
 from jointdr.estimators import JDR, prepared
 from jointdr.metrics import subspace_error
 from jointdr.moments import Moments
-from jointdr.runtime import Array, memory
+from jointdr.runtime import Array, check_integer, check_number, memory
 
 __all__ = ["Angle", "Bootstrap", "bootstrap"]
 
@@ -40,10 +39,10 @@ FEWEST_TILES = 5
 """Blocks of entities on each side, at least."""
 
 MOST_BLOCKS, FEWEST_BLOCKS = 100, 20
-"""More blocks than the first gain nothing; fewer than the second say too little about the spread."""
+"""More blocks than the first gain nothing; fewer than the second do not show the spread."""
 
 BLOCKS_BYTES = 1_000_000_000
-"""What the moments of all blocks may take where their number is not given."""
+"""The most memory that the moments of all blocks may take where their number is not given."""
 
 
 def bootstrap(
@@ -57,14 +56,14 @@ def bootstrap(
     level: float = 0.9,
     random_state: Any = None,
 ) -> Bootstrap:
-    """How sure a fit is: intervals of its singular values, errors of its embeddings, stability of its selection.
+    """The uncertainty of a fit: intervals of its singular values, errors of its embeddings, stability of its selection.
 
     Parameters
     ----------
     model : JDR
-        Unfitted, or fitted on these rows; it is not changed. What it leaves to the data (``"auto"``, ``moments="all"``,
-        the transform of y) is decided once, by the fit, and kept. For two views, and not with ``refine``, ``n_hooi`` or
-        a sketching solver: replicates are made of moments.
+        Unfitted, or fitted on these rows; it is not changed. Options that it leaves to the data (``"auto"``,
+        ``moments="all"``, the transform of y) are decided once, by the fit, and kept. For two views, and not with
+        ``refine``, ``n_hooi`` or a sketching solver: replicates are made of moments.
     X, y : as for `JDR.fit`
         A `Dyads` has its entities resampled, on both sides, instead of its pairs.
     n : int, default 200
@@ -72,10 +71,10 @@ def bootstrap(
     sample_weight : (m,) array, optional
         The weights that the model is fitted with.
     n_blocks : int, optional
-        In how many random blocks the rows are cut, at least 20. By default 100, or as many as leave five rows to each
-        and take 1 GB together. The moments of a block take 32 n² bytes for two views of n features each with full
-        normalization, 8 n² without. For a `Dyads` in how many blocks the entities of each side are cut, 15 by default,
-        at least 5.
+        The number of random blocks that the rows are cut into, at least 20. By default 100, or as many as leave five
+        rows to each and take 1 GB together. The moments of a block take 32 n² bytes for two views of n features each
+        with full normalization, 8 n² without. For a `Dyads` the number of blocks of entities on each side, 15 by
+        default, at least 5.
     level : float, default 0.9
         The probability of the intervals.
     random_state : int, RandomState or None
@@ -95,7 +94,15 @@ def bootstrap(
     Where features are selected, the intervals take the selection as given; errors and shares do not, and are of
     ordinary replicates.
 
-    Rows must be independent of each other. Where they are pairs of entities that occur in many rows, give a `Dyads`.
+    Rows must be independent of each other. Where they are pairs of entities that occur in many rows, give a `Dyads`,
+    whose entities are resampled on both sides (Owen, 2007).
+
+    References
+    ----------
+    A. B. Owen. The pigeonhole bootstrap. Annals of Applied Statistics 1, 2007.
+
+    F. Benaych-Georges and R. R. Nadakuditi. The singular values and vectors of low rank perturbations of large
+    rectangular random matrices. Journal of Multivariate Analysis 111, 2012.
 
     Examples
     --------
@@ -118,12 +125,12 @@ def bootstrap(
             "use solver='exact', or fewer features."
         )
     given = prepared(fitted, X, y, sample_weight, caller="bootstrap", minimum_rows=2)
-    options = _decided(given.options, fitted, embedding)
+    options = _decide_options(given.options, fitted, embedding)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     if isinstance(X, Dyads):
         parts, counts = _tiles(X, options, n_blocks, n, seed)
-        with _warned_already():
-            found = _resampled(BlockMoments(parts), counts, options, embedding, level)
+        with _without_warnings():
+            found = _resample(ResamplingUnits(parts), counts, options, embedding, level)
         return replace(found, view_names=fitted.view_names_)
     rows = given.rows
     assert isinstance(rows, Rows)
@@ -132,15 +139,15 @@ def bootstrap(
         parts = rows.fold_moments(n_blocks, seed=seed, **options.moments_needed())
     require_finite(parts, rows, options)
     parts = [part for part in parts if part.weight > 0]
-    blocks = BlockMoments(parts)
+    blocks = ResamplingUnits(parts)
     counts = np.random.default_rng(seed).multinomial(len(blocks), np.full(len(blocks), 1 / len(blocks)), size=n)
-    with _warned_already():
-        found = _resampled(blocks, counts, options, embedding, level)
+    with _without_warnings():
+        found = _resample(blocks, counts, options, embedding, level)
     return replace(found, view_names=fitted.view_names_)
 
 
-def _resampled(blocks: BlockMoments, counts: Array, options: Options, fitted: Embedding, level: float) -> Bootstrap:
-    """Everything after the data has been read."""
+def _resample(blocks: ResamplingUnits, counts: Array, options: Options, fitted: Embedding, level: float) -> Bootstrap:
+    """The bootstrap after the data has been read."""
     (whole,) = blocks.replicates(np.ones((1, len(blocks))))
     embedding = jdr_from_moments(whole, options)
     _require_same_rows(embedding, fitted)
@@ -148,14 +155,14 @@ def _resampled(blocks: BlockMoments, counts: Array, options: Options, fitted: Em
     at = [np.flatnonzero(mask) for mask in embedding.support]
     inner = replace(options, n_features_to_select=None)
 
-    def narrowed(moments: Moments) -> Moments:
+    def selected(moments: Moments) -> Moments:
         return moments.select(at) if selecting else moments
 
-    estimate = Estimate(narrowed(whole), inner)
-    start = estimate.start(narrowed(m) for m in blocks.replicates(counts[:PILOTS]))
+    estimate = Estimate(selected(whole), inner)
+    start = estimate.start(selected(m) for m in blocks.replicates(counts[:PILOTS]))
     cores, errors, supports = [], [], []
     for moments in blocks.replicates(counts):
-        core, bases = estimate.centred(narrowed(moments), start)
+        core, bases = estimate.decompose(selected(moments), start)
         cores.append(core)
         truth = estimate.bases
         if selecting:  # other features are other directions too
@@ -189,29 +196,29 @@ def _tiles(dyads: Dyads, options: Options, n_blocks: int | None, n: int, seed: i
     product of those of its row block and its column block (Owen's pigeonhole bootstrap, 2007).
     """
     side = TILES_PER_SIDE if n_blocks is None else n_blocks
-    if not isinstance(side, Integral) or not FEWEST_TILES <= side <= min(dyads.shape):
-        raise ValueError(
-            f"n_blocks={side!r} must be an integer between {FEWEST_TILES} and the number of entities of the smaller "
-            f"side: for a Dyads of shape {dyads.shape} it is the number of blocks of entities on each side."
-        )
+    expected = (
+        f"an integer between {FEWEST_TILES} and the number of entities of the smaller side: for a Dyads of shape "
+        f"{dyads.shape} it is the number of blocks of entities on each side"
+    )
+    check_integer("n_blocks", side, FEWEST_TILES, min(dyads.shape), expected=expected)
     rng = np.random.default_rng(seed)
-    places = [np.array_split(rng.permutation(m), side) for m in dyads.shape]
+    indices = [np.array_split(rng.permutation(m), side) for m in dyads.shape]
     keep = options.moments_needed()
     row_counts, column_counts = (rng.multinomial(side, np.full(side, 1 / side), size=n) for _ in range(2))
     parts, counts = [], []
-    for i, at_rows in enumerate(places[0]):
+    for i, at_rows in enumerate(indices[0]):
         band = dyads.rows(at_rows)
-        for j, at_columns in enumerate(places[1]):
+        for j, at_columns in enumerate(indices[1]):
             part = band.columns(at_columns).moments(**keep)
             if part.weight > 0:
                 parts.append(part)
                 counts.append(row_counts[:, i] * column_counts[:, j])
-    counts = np.stack(counts, axis=1)
-    return parts, counts[counts.any(axis=1)]
+    table: Array = np.stack(counts, axis=1)
+    return parts, table[table.any(axis=1)]
 
 
-def _decided(options: Options, fitted: JDR, embedding: Embedding) -> Options:
-    """The options with what was left to the data as the fit decided it."""
+def _decide_options(options: Options, fitted: JDR, embedding: Embedding) -> Options:
+    """The options of a fit, with its own decisions where they were left to the data."""
     if "features" in options.auto:
         s1, s2 = (int(mask.sum()) for mask in embedding.support)
         options = replace(options, n_features_to_select=(s1, s2))
@@ -221,11 +228,8 @@ def _decided(options: Options, fitted: JDR, embedding: Embedding) -> Options:
 def _number_of_blocks(n_blocks: int | None, rows: Rows, options: Options) -> int:
     n_rows = len(rows) if rows.weight is None else int(np.count_nonzero(rows.weight))
     if n_blocks is not None:
-        if not isinstance(n_blocks, Integral) or not FEWEST_BLOCKS <= n_blocks <= n_rows:
-            raise ValueError(
-                f"n_blocks={n_blocks!r} must be an integer between {FEWEST_BLOCKS} and the number of rows {n_rows}."
-            )
-        return int(n_blocks)
+        expected = f"an integer between {FEWEST_BLOCKS} and the number of rows {n_rows}"
+        return check_integer("n_blocks", n_blocks, FEWEST_BLOCKS, n_rows, expected=expected)
     keep = {name: value for name, value in options.moments_needed().items() if name not in ("center", "y_center")}
     size = Moments.zero([X.shape[1] for X in rows.views], n_responses=rows.y.shape[1], **keep).nbytes
     if n_rows < 5 * FEWEST_BLOCKS:
@@ -247,7 +251,7 @@ def _require_sensible(model: Any, n: Any, level: Any) -> None:
     if model.refine:
         raise ValueError(
             f"refine={model.refine!r} reads the data again, which bootstrap replicates cannot, being made of moments: "
-            "use refine=0, which tells how sure the estimate is that refinement starts from."
+            "use refine=0, for the uncertainty of the estimate that refinement starts from."
         )
     if model.n_hooi:
         raise ValueError(f"n_hooi={model.n_hooi!r} is not repeated in bootstrap replicates: use n_hooi=0.")
@@ -255,14 +259,12 @@ def _require_sensible(model: Any, n: Any, level: Any) -> None:
         raise ValueError(
             f"solver={model.solver!r} never forms the moments that bootstrap resamples: use solver='exact'."
         )
-    if not isinstance(n, Integral) or isinstance(n, bool) or n < 2:
-        raise ValueError(f"n={n!r} must be a number of replicates of at least 2.")
-    if not isinstance(level, Real) or not 0 < float(level) < 1:
-        raise ValueError(f"level={level!r} must be a probability between 0 and 1.")
+    check_integer("n", n, 2, expected="a number of replicates of at least 2")
+    check_number("level", level, 0, 1, strictly=True, expected="a probability between 0 and 1")
 
 
 def _require_same_rows(embedding: Embedding, fitted: Embedding) -> None:
-    """A fitted model tells nothing about rows that it has not seen."""
+    """Refuse rows that the model was not fitted on: its uncertainty would be that of other data."""
     for s, t in zip(embedding.spectra, fitted.spectra, strict=True):
         if not np.allclose(s, t, rtol=1e-3, atol=1e-3 * np.max(t)):
             raise ValueError(
@@ -272,8 +274,8 @@ def _require_same_rows(embedding: Embedding, fitted: Embedding) -> None:
 
 
 @contextmanager
-def _warned_already() -> Iterator[None]:
-    """What is singular or constant in a replicate is no news: the fit has said it, or it is a matter of chance."""
+def _without_warnings() -> Iterator[None]:
+    """Ignore warnings of singular or constant features: the fit has given them, or a replicate shows them by chance."""
     with warnings.catch_warnings():
         for kind in (ConstantFeatureWarning, RoundingWarning, SingularCovarianceWarning):
             warnings.simplefilter("ignore", kind)

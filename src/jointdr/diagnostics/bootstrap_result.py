@@ -1,8 +1,7 @@
-"""What the bootstrap returns, to be read, printed and drawn."""
+"""The result of the bootstrap, to be read, printed and drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ from jointdr.runtime import Array
 
 
 class Angle(NamedTuple):
-    """How far the embedding of one view may be from the truth.
+    """The distance to be expected between the embedding of one view and the truth.
 
     Attributes
     ----------
@@ -29,7 +28,7 @@ class Angle(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Bootstrap:
-    """What `bootstrap` found.
+    """The result of `bootstrap`.
 
     Attributes
     ----------
@@ -45,11 +44,11 @@ class Bootstrap:
     angles : tuple of Angle
         The subspace error to be expected of each view's embedding, as `jointdr.metrics.subspace_error`.
     selection : tuple of (n_k,) arrays or None
-        In what share of the replicates each feature was selected; None without ``n_features_to_select``.
+        The share of the replicates in which each feature was selected; None without ``n_features_to_select``.
     level : float
         The probability of the intervals, and of the upper quantiles of the angles.
     n_replicates, n_blocks : int
-        How many replicates there are, from how many blocks of rows.
+        The numbers of replicates, and of the blocks of rows that they are made of.
     view_names : tuple of str
     """
 
@@ -63,18 +62,18 @@ class Bootstrap:
     n_blocks: int
     view_names: tuple[str, ...]
 
-    def _tables(self) -> Iterator[tuple[str, Array, Array, Array]]:
-        """(title, fitted, corrected, intervals) of each spectrum."""
-        if isinstance(self.singular_values, tuple):
-            columns = (self.singular_values, self.bias_corrected, self.intervals)
-            yield from zip((f"view {name}" for name in self.view_names), *columns, strict=True)
-        else:
-            yield "both views", self.singular_values, self.bias_corrected, self.intervals
+    @property
+    def spectra(self) -> list[tuple[str, Array, Array, Array]]:
+        """(title, fitted, corrected, intervals) of the singular values; of each view's where these differ."""
+        columns = (self.singular_values, self.bias_corrected, self.intervals)
+        if not isinstance(self.singular_values, tuple):
+            return [("both views", *columns)]
+        return list(zip((f"view {name}" for name in self.view_names), *columns, strict=True))
 
     def __str__(self) -> str:
         level = f"{100 * self.level:g} %"
         lines = [f"Bootstrap: {self.n_replicates} replicates from {self.n_blocks} blocks of rows"]
-        for title, fitted, corrected, intervals in self._tables():
+        for title, fitted, corrected, intervals in self.spectra:
             lines += ["", f"singular values, {title}", f"{'':>4}{'fitted':>10}{'corrected':>11}   {level} interval"]
             for i, (s, d, (low, high)) in enumerate(zip(fitted, corrected, intervals, strict=True)):
                 lines.append(f"{i + 1:>4}{s:>10.4g}{d:>11.4g}   {low:.4g} to {high:.4g}")
@@ -103,42 +102,6 @@ class Bootstrap:
         -------
         Axes or array of two Axes
         """
-        if ax is None:
-            import matplotlib.pyplot as plt
+        from jointdr.plot import bootstrap_figure  # matplotlib is optional
 
-            _, ax = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
-        axes = np.atleast_1d(ax)
-        self._plot_singular_values(axes[0])
-        if len(axes) > 1:
-            self._plot_angles(axes[1])
-        return ax
-
-    def _plot_singular_values(self, ax: Any) -> None:
-        tables = list(self._tables())
-        for k, (title, fitted, corrected, intervals) in enumerate(tables):
-            at = np.arange(1, len(fitted) + 1) + 0.2 * (k - (len(tables) - 1) / 2)
-            suffix = f", {title}" if len(tables) > 1 else ""
-            ax.vlines(
-                at, *intervals.T, color=f"C{k}", lw=3, alpha=0.5, label=f"{100 * self.level:g} % interval{suffix}"
-            )
-            ax.plot(at, corrected, "o", color=f"C{k}", clip_on=False, label=f"corrected{suffix}")
-            ax.plot(at, fitted, "x", color="0.4", label="fitted" if k == 0 else None)
-        ax.set_xticks(range(1, max(len(fitted) for _, fitted, _, _ in tables) + 1))
-        ax.set_ylim(bottom=0)
-        ax.set(xlabel="direction", ylabel="singular value", title="Singular values")
-        ax.legend(frameon=False)
-
-    def _plot_angles(self, ax: Any) -> None:
-        at = range(len(self.angles), 0, -1)
-        height = 0.25
-        for k, (y, angle) in enumerate(zip(at, self.angles, strict=True)):
-            jitter = np.random.default_rng(0).uniform(-0.6 * height, 0.6 * height, len(angle.replicates))
-            ax.plot(angle.replicates, y + jitter, ".", color=f"C{k}", alpha=0.25, mew=0)
-            for value, style, label in ((angle.median, "-", "median"), (angle.upper, "--", f"{100 * self.level:g} %")):
-                ends = [y - height, y + height]
-                ax.plot([value, value], ends, style, color=f"C{k}", lw=2, label=None if k else label)
-        ax.set_yticks(at, self.view_names)
-        ax.set_xlim(left=0)
-        ax.set_ylim(0.5, len(self.angles) + 0.5)
-        ax.set(xlabel="subspace error d(U, Û) of the replicates", title="Error of the embeddings")
-        ax.legend(frameon=False)
+        return bootstrap_figure(self, ax)

@@ -1,4 +1,4 @@
-"""Formulas: the paper's error bounds, the sample sizes they suggest, and what pure noise looks like."""
+"""Formulas: the paper's error bounds, the sample sizes that they suggest, and the edges of pure noise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from jointdr.runtime import Array
+from jointdr.runtime import Array, check_number
 
 
 def bilinear_bound(n_features: int | tuple[int, int], n_components: int, n_samples: float, noise: float = 1.0) -> float:
@@ -32,7 +32,7 @@ def bilinear_bound(n_features: int | tuple[int, int], n_components: int, n_sampl
     Returns
     -------
     float
-        Divide it by √r for a bound on the normalized error `jointdr.metrics.nsee`. Above √r it says nothing, because no
+        Divide it by √r for a bound on the normalized error `jointdr.metrics.nsee`. Above √r it is trivial, because no
         subspace is further away.
 
     Notes
@@ -40,7 +40,7 @@ def bilinear_bound(n_features: int | tuple[int, int], n_components: int, n_sampl
     The remark after Theorem 1. Assumed are a ~ N(0, I) and b ~ N(0, I), independent of each other, U and V with
     orthonormal columns, and no normalization (``normalize=None``). By the lemma that ends its proof, d(U, Û) is at most
     ‖UQVᵀ − ÛΣ̂V̂ᵀ‖_F/σ_r(Q) ≤ 2 ‖X̂₀ − UQVᵀ‖_F/σ_r(Q), and here Q = I. So half of the bound is one on E ‖X̂₀ − UVᵀ‖_F, and
-    a close one: the mean of its square is (noise² n₁n₂ + r(n₁ + 2)(n₂ + 2) − r)/m. What is lost is the step to the
+    a close one: the mean of its square is (noise² n₁n₂ + r(n₁ + 2)(n₂ + 2) − r)/m. The loss is in the step to the
     subspace, which counts the noise of all n₁n₂ entries where only that beside U and V matters: a factor of order √n.
 
     Examples
@@ -78,11 +78,11 @@ def suggested_samples(
     n_features : int or pair of ints
         n₁ and n₂.
     n_informative : int, pair of ints or None
-        s₁ and s₂, the numbers of features that matter; None for all, and then Theorem 3 says nothing.
+        s₁ and s₂, the numbers of features that matter; None for all, and then Theorem 3 does not apply.
     error : float
         The subspace error d(U, Û) to reach, between 0 and √r.
     constant : float
-        What O(·) stands for in the bounds: error² ≤ constant · (...)/m. The paper leaves it open. It grows with r and
+        The constant of O(·) in the bounds: error² ≤ constant · (...)/m. The paper leaves it open. It grows with r and
         with Var(y)/σ_r(Q)², so 1 is a scale to compare with and no guarantee. (`bilinear_bound` has no open constant.)
     logarithms : bool
         Whether the logarithms of Theorem 2 count. They come from its proof; the errors of simulations follow
@@ -162,9 +162,14 @@ def noise_edge(
     pure noise. The formula is for many rows and light tails. At 20 rows per feature, m/(n₁ + n₂), noise reaches 1.15
     times the edge in one of 20 cases; with fewer rows or uneven weights it reaches further: 1.4 times at 1.5 rows per
     feature, and with exponential weights 1.7 times at 10 and 2 to 3 times at 3 and fewer (n = 50, least with full
-    normalization). One row stands out alone if its |y| is above about 2 sd(y) √(m/n). `jointdr.diagnostics.rank_profile` has
-    a test that does not depend on any of this.
+    normalization). One row stands out alone if its |y| is above about 2 sd(y) √(m/n).
+    `jointdr.diagnostics.rank_profile` has a test that does not depend on any of this.
     O(n³) with covariance matrices, otherwise O(n).
+
+    References
+    ----------
+    S. Chevet. Séries de variables aléatoires gaussiennes à valeurs dans E ⊗̂_ε F. Séminaire sur la géométrie des espaces
+    de Banach, 1978.
 
     Examples
     --------
@@ -194,6 +199,10 @@ def correlation_edge(n_features: int | tuple[int, int], n_samples: float) -> flo
 
     With α = n₁/m and β = n₂/m it is √(α(1 − β)) + √(β(1 − α)) (Wachter, 1980), or 1 where α + β ≥ 1: two subspaces of
     that many dimensions then meet. For m ≫ n it is (√n₁ + √n₂)/√m.
+
+    References
+    ----------
+    K. W. Wachter. The limiting empirical measure of multiple discriminant ratios. Annals of Statistics 8, 1980.
 
     Examples
     --------
@@ -233,11 +242,10 @@ def _part(name: str, s: int | tuple[int, int], n: tuple[int, int]) -> tuple[int,
 
 def _require_positive(**numbers: float) -> None:
     for name, value in numbers.items():
-        if not 1e-100 <= value <= 1e100:  # so that products and squares of them are numbers too
-            raise ValueError(f"{name}={value!r} must be positive, and between 1e-100 and 1e100.")
+        # so that products and squares of them are numbers too
+        check_number(name, value, 1e-100, 1e100, expected="positive, and between 1e-100 and 1e100")
 
 
 def _require_deviation(**numbers: float) -> None:
     for name, value in numbers.items():
-        if not 0 <= value <= 1e100:
-            raise ValueError(f"{name}={value!r} must be a number >= 0, and at most 1e100.")
+        check_number(name, value, 0, 1e100, expected="a number >= 0, and at most 1e100")

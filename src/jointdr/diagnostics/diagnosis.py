@@ -1,4 +1,4 @@
-"""What a fitted model and its data say about the assumptions of the theorems: findings, each with what to try."""
+"""Checks of a fitted model and its data against the assumptions of the theorems: findings, each with advice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from jointdr.data import checked, checked_weight, tail_check
 from jointdr.diagnostics.bounds import correlation_edge, suggested_samples
-from jointdr.diagnostics.evidence import CLEAR, STRONG, Evidence
+from jointdr.diagnostics.evidence import CLEAR_OF_NOISE, STRONG, Evidence
 from jointdr.directions import CROSS, EXACT_UP_TO, whiteners
 from jointdr.estimators import JDR, check_views, jdr_options
 
@@ -29,7 +29,7 @@ GIVE_DATA = "to check the rest, give the data: diagnose(model, X, y)."
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """One thing that was checked.
+    """The result of one check.
 
     Attributes
     ----------
@@ -38,9 +38,9 @@ class Finding:
     value : float, array or None
         The number behind the sentence.
     text : str
-        What was found.
+        The finding in a sentence.
     advice : str
-        What to try; empty where nothing is to be done.
+        A remedy to try; empty where nothing is to be done.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Finding:
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """What `diagnose` found: print it, or read it by name, ``diagnosis["signal"].level``.
+    """The result of `diagnose`: print it, or read it by name, ``diagnosis["signal"].level``.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Diagnosis:
         for finding in self.findings:
             if finding.name == name:
                 return finding
-        raise KeyError(f"{name!r} was not looked at; there is {', '.join(f.name for f in self.findings)}.")
+        raise KeyError(f"{name!r} was not checked; there is {', '.join(f.name for f in self.findings)}.")
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
@@ -82,21 +82,21 @@ class Diagnosis:
             lines.append(f"{f.name:11s} {f.level:12s} {f.text}")
             if f.advice and f.level != "not checked":
                 lines.append(f"{'':24s} → {f.advice}")
-        # What was not checked mostly lacks the same thing, which is said once.
+        # Findings that were not checked mostly lack the same thing: its advice is given once.
         lines += dict.fromkeys(f"→ {f.advice}" for f in self.findings if f.advice and f.level == "not checked")
         return "\n".join(lines)
 
 
 def diagnose(model: JDR, X: Any = None, y: Any = None, sample_weight: Any = None) -> Diagnosis:
-    """Check a fitted model for what makes JDR fail, and say what to try.
+    """Check a fitted model for the causes that make JDR fail, and give remedies.
 
     Parameters
     ----------
     model : JDR
         Fitted, on two views.
     X, y, sample_weight : as in `JDR.fit`, optional
-        The data of the fit. With X and y, all moments are folded once more, within-view ones and C_ab among them, if no
-        view has more than 2000 features. Without, ``model.moments_`` is what there is. Skewness needs X, tails need y.
+        The data of the fit. With X and y, all moments are computed again, within-view ones and C_ab among them, if no
+        view has more than 2000 features. Without, only ``model.moments_`` is used. Skewness needs X, tails need y.
 
     Returns
     -------
@@ -159,7 +159,9 @@ def _signal(evidence: Evidence) -> Finding:
     shown = ", ".join(f"{v:.1f}" for v in ratios[: min(r, 8)]) + (", ..." if r > 8 else "")
     text = f"{min(clear, r)} of {r} singular values are clear of the noise; in units of its edge: {shown}."
     if clear >= r and ratios[r - 1] < STRONG and (evidence.size or 0.0) < _advisable_rows(evidence):
-        advice = "noise may show up to twice its edge with few or unevenly weighted rows: see jointdr.diagnostics.rank_profile."
+        advice = (
+            "noise may reach twice its edge with few or unevenly weighted rows: see jointdr.diagnostics.rank_profile."
+        )
         return Finding("signal", "look", ratios, text, advice)
     if clear >= r:
         return Finding("signal", "ok", ratios, text)
@@ -223,7 +225,7 @@ def _dependence(evidence: Evidence) -> Finding:
         what, edge = "correlation of two features", float(np.sqrt(2 * np.log(20 * n[0] * n[1]) / size))
         value = float(np.max(np.abs(correlations)))
     text = f"largest {what} between the views {value:.2f}; independent ones would show {edge:.2f}."
-    if value <= CLEAR * edge:
+    if value <= CLEAR_OF_NOISE * edge:
         return Finding("dependence", "ok", value, text)
     if evidence.options.normalize == "joint":
         return Finding("dependence", "ok", value, f"{text} normalize='joint' allows for it.")

@@ -1,4 +1,4 @@
-"""What the checks of `jointdr.diagnostics.diagnose` look at: moments in units of their noise."""
+"""The evidence of the checks of `jointdr.diagnostics.diagnose`: moments in units of their noise."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from jointdr.estimators import JDR
 from jointdr.moments import Moments
 from jointdr.runtime import Array
 
-CLEAR = 1.1
-"""What noise shows fluctuates about its edge; beyond this many times the edge it is rarely seen (n = 5: 5 %)."""
+CLEAR_OF_NOISE = 1.1
+"""Noise fluctuates about its edge; beyond this many times the edge it is rarely seen (n = 5: 5 %)."""
 
 STRONG = 2.0
 """Cross directions this many times above the edge are known to within 30 degrees."""
@@ -39,7 +39,7 @@ SKEWED = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """All that the checks look at; what takes arithmetic is computed when it is first asked for."""
+    """Everything that the checks use; costly parts are computed when they are first asked for."""
 
     model: JDR
     options: Options
@@ -49,7 +49,7 @@ class Evidence:
 
     @cached_property
     def moments(self) -> Moments | None:
-        """Everything that can be checked, folded from the data; or what the model has kept; or nothing.
+        """All moments, reduced from the data; or those that the model has kept; or None.
 
         Of the selected features alone, where the model selects.
         """
@@ -82,7 +82,7 @@ class Evidence:
 
     @property
     def selection(self) -> float:
-        """How much more noise the selected features show than others, because they were selected."""
+        """The factor by which selected features show more noise than others, because they were selected."""
         if self.selected is None:
             return 1.0
         return noise_edge(self.n_features, 1.0, n_selected=self.selected) / noise_edge(self.selected, 1.0)
@@ -109,7 +109,7 @@ class Evidence:
 
     @property
     def n_skewed(self) -> int:
-        """How many features are skewed, beyond four standard errors √(6/m)."""
+        """The number of skewed features, beyond four standard errors √(6/m)."""
         if self.skewness is None:
             return 0
         return int(np.sum(np.abs(self.skewness) > SKEWED + 4.0 * np.sqrt(6.0 / (self.size or 1.0))))
@@ -121,7 +121,7 @@ class Evidence:
         return whiteners(self.moments, self.options.normalize, self.options.ridge)
 
     def blocks(self, uses: frozenset[str]) -> tuple[Moments, NormalizedMoments]:
-        """The moments where these blocks are looked at beside the cross ones, and their normalized form."""
+        """The moments centred as these uses need, and their normalized form."""
         assert self.moments is not None
         options = replace(self.options, uses=uses)
         moments = center_moments(self.moments, options)
@@ -175,10 +175,10 @@ class Evidence:
 
     @property
     def clear(self) -> int | None:
-        """How many leading singular values are clear of the noise."""
+        """The number of leading singular values that are clear of the noise."""
         if self.ratios is None:
             return None
-        above = self.ratios > CLEAR
+        above = self.ratios > CLEAR_OF_NOISE
         return len(above) if above.all() else int(np.argmin(above))
 
     @cached_property
@@ -212,6 +212,6 @@ class Evidence:
             P = np.eye(len(U)) - U @ U.T
             T = blocks.pair(k, k)
             edge = noise_edge(self.n_features, size, covariances=(spectrum, np.outer(of_y, spectrum).ravel()))
-            limit = CLEAR * self.selection * edge + angle**2 * np.linalg.norm(np.hstack(list(T)), 2)
+            limit = CLEAR_OF_NOISE * self.selection * edge + angle**2 * np.linalg.norm(np.hstack(list(T)), 2)
             unseen = max(unseen, int(np.sum(left_vectors(np.hstack(list(P @ T @ P)), len(P))[1] > limit)))
         return unseen

@@ -1,4 +1,4 @@
-"""How many directions a data set holds, seen from three sides."""
+"""The number of directions in a data set: by held-out moments, by permuted responses, and by a threshold."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from jointdr.runtime import Array
 
 @dataclass(frozen=True, eq=False)
 class RankProfile:
-    """What `jointdr.diagnostics.rank_profile` found.
+    """The result of `jointdr.diagnostics.rank_profile`.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class RankProfile:
         The same after permuting y among the rows, where there is no signal; with weights, in units of the same noise.
         Of a `Dyads`, after permuting entities.
     null_rank : int or None
-        How many leading singular values are beyond what permuted responses show, see `null_rank`; None without
+        The number of leading singular values above those of permuted responses, see `null_rank`; None without
         permutations.
     threshold_rank : int or None
         The rule of the paper's supplement, see `threshold_rank`; None without permutations or an η of the user's own.
@@ -77,42 +77,23 @@ class RankProfile:
         return "\n".join(lines)
 
     def plot(self, ax: Any = None, *, n_shown: int | None = None) -> Any:
-        """Draw the singular values above what noise shows, and the criterion beside them.
+        """Draw the singular values against those of permuted data, and the criterion beside them.
 
         Parameters
         ----------
         ax : matplotlib Axes, pair of Axes or None
             Two axes for the two curves; one axis for both, the criterion on a second scale; None for a new figure.
         n_shown : int, optional
-            How many singular values are drawn; by default 10, or three times the rank found if that is more.
+            The number of singular values that are drawn; by default 10, or three times the rank found if that is more.
 
         Returns
         -------
         pair of Axes
             ``axes[0].figure`` is the figure.
         """
-        from jointdr.plot import n_drawn, scree
+        from jointdr.plot import rank_figure  # matplotlib is optional
 
-        values, curve = _axes(ax)
-        k = n_drawn(self, n_shown)
-        scree(self, values, n_shown=k)
-        self._draw_criterion(curve, min(k, len(self.criterion) - 1), shared=ax is not None and np.ndim(ax) == 0)
-        return values, curve
-
-    def _draw_criterion(self, axis: Any, k: int, shared: bool) -> None:
-        from jointdr.plot import COLUMNS as color
-        from jointdr.plot import tidy, whole_numbers
-
-        axis.plot(range(k + 1), self.criterion[: k + 1], ".-", color=color, lw=1)
-        if self.best <= k:
-            axis.plot(self.best, self.criterion[self.best], "o", color=color, ms=9, mfc="none", mew=2)
-        axis.set_ylabel("held-out criterion (lower is better)", color=color)
-        if shared:
-            return
-        axis.set(title=f"Best on held-out rows: {self.best}", xlabel="number of directions")
-        whole_numbers(axis)
-        tidy(axis)
-        axis.yaxis.label.set_color(color)
+        return rank_figure(self, ax, n_shown=n_shown)
 
 
 def rank_profile(
@@ -127,20 +108,20 @@ def rank_profile(
     random_state: Any = 0,
     progress: Callable[[int, int], object] | None = None,
 ) -> RankProfile:
-    """How many directions there are: by held-out moments, by permuted responses, and by the paper's threshold.
+    """The number of directions: by held-out moments, by permuted responses, and by the paper's threshold.
 
     Parameters
     ----------
     model : JDR
         Its options count (``normalize``, ``ridge``, ``response``, ``moments``, ``n_folds``, ``random_state``), not its
-        number of directions, and whether it is fitted does not matter; it is left as it is. Features are not selected:
+        number of directions, and whether it is fitted does not matter; it is not changed. Features are not selected:
         the rank is that of the whole proxy.
     X, y, sample_weight
         As in `JDR.fit`; a `Dyads` alone.
     n_permutations : int
-        How often y is permuted among the rows, at least 1/level − 1 times; 0 for not at all.
+        The number of permutations of y among the rows, at least 1/level − 1; 0 for none.
     level : float
-        How probable it may be that the permutations let a direction pass that is none.
+        The level of the permutation test: the probability of reporting a direction that is not there.
     eta : float, optional
         The η of `threshold_rank`; by default three times the median of the largest singular value under permutation.
     random_state : int, Generator or None
@@ -160,8 +141,8 @@ def rank_profile(
     singular values of the two views differ, and their root mean square is taken.
 
     The pairs of a `Dyads` share entities, so whole entities are permuted: once the rows of Y, so that the features of
-    rows say nothing about scores, and once its columns. Of the two the one with the larger singular value is taken,
-    because a direction links both kinds. A permutation then costs two products AᵀYB.
+    rows are independent of the scores, and once its columns. Of the two the one with the larger singular value is
+    taken, because a direction links both kinds. A permutation then costs two products AᵀYB.
 
     Examples
     --------
@@ -200,7 +181,7 @@ def rank_profile(
     rng = np.random.default_rng(random_state)
     for i in range(n_permutations):
         spectra = []
-        for shuffled in _permuted(rows, rng):
+        for shuffled in _permutations(rows, rng):
             permuted = normalize_moments(
                 center_moments(shuffled.moments(**keep), options), maps, options, blocks.probes
             )
@@ -230,7 +211,7 @@ def _spectrum(blocks: NormalizedMoments, maps: Sequence[Whitener], uses: frozens
     return np.sqrt(np.mean(np.square(spectra), axis=0))
 
 
-def _permuted(rows: Rows | Grid, rng: np.random.Generator) -> Iterator[Rows | Grid]:
+def _permutations(rows: Rows | Grid, rng: np.random.Generator) -> Iterator[Rows | Grid]:
     """The rows with y permuted among those that count; of a grid, with one kind of entities permuted at a time."""
     if isinstance(rows, Grid):
         m_A, m_B = rows.Y.shape
@@ -244,22 +225,9 @@ def _permuted(rows: Rows | Grid, rng: np.random.Generator) -> Iterator[Rows | Gr
 
 
 def _noise(rows: Rows | Grid, options: Options) -> float:
-    """√(Σ w²(y − µ)²): what the noise of the proxy is proportional to, O(m); 1 for a grid, which has no weights."""
+    """√(Σ w²(y − µ)²), which the noise of the proxy is proportional to, O(m); 1 for a grid, which has no weights."""
     if isinstance(rows, Grid):
         return 1.0
     w = 1.0 if rows.weight is None else rows.weight[:, None]
     mean = np.average(rows.y, axis=0, weights=rows.weight) if options.centres_response else 0.0
     return float(np.linalg.norm(w * (rows.y - mean)))
-
-
-def _axes(ax: Any) -> tuple[Any, Any]:
-    if ax is None:
-        from jointdr.plot import pyplot
-
-        ax = pyplot().subplots(1, 2, figsize=(9.5, 3.6), layout="constrained")[1]
-    if np.ndim(ax) == 0:
-        return ax, ax.twinx()
-    pair = tuple(np.ravel(ax))
-    if len(pair) != 2:
-        raise ValueError(f"ax must be one axis or a pair of them, got {len(pair)}.")
-    return pair[0], pair[1]

@@ -1,16 +1,14 @@
-"""Rules that read a rank off singular values: a test against permuted responses, and the paper's threshold."""
+"""Ranks from singular values: by a test against permuted responses, and by the paper's threshold."""
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-
 import numpy as np
 
-from jointdr.runtime import Array
+from jointdr.runtime import Array, check_integer, check_number
 
 
 def null_rank(singular_values: Array, null: Array, level: float = 0.05) -> int:
-    """How many leading singular values are beyond what permuted responses show.
+    """The number of leading singular values above those of permuted responses.
 
     The hypotheses "at most k directions", k = 0, 1, ..., are tested in turn until one is kept: σ_{k+1} is compared with
     the *largest* singular value of each permutation, and the hypothesis is rejected if (1 + how many of those reach
@@ -22,15 +20,23 @@ def null_rank(singular_values: Array, null: Array, level: float = 0.05) -> int:
         Decreasing.
     null : (n_permutations, k) array
     level : float
-        How probable it may be that a direction is reported that is none.
+        The level of the test: the probability of reporting a direction that is not there.
 
     Notes
     -----
-    The (k + 1)-th null value would be too easy to beat: with k true directions taken off, what is left is a noise
-    matrix nearly as large as the proxy, and σ_{k+1} is *its* largest singular value. It is at most that of
+    The (k + 1)-th null value would be too easy to beat: without k true directions, the rest of the proxy is a noise
+    matrix nearly as large, and σ_{k+1} is *its* largest singular value. It is at most that of
     (I − P_U)X₀, in which y is independent of the features as in a permutation. Since every test is made only if the
     one before it rejected, all of them together have the level of one. Counting the observed value among the
     permutations keeps that level for any number of them, where a quantile of few values would not.
+
+    References
+    ----------
+    R. D. Cook and S. Weisberg. Comment on "Sliced inverse regression for dimension reduction". Journal of the American
+    Statistical Association 86, 1991 (sequential tests of the number of directions).
+
+    R. D. Cook and X. Yin. Dimension reduction and visualization in discriminant analysis. Australian and New Zealand
+    Journal of Statistics 43, 2001 (by permutations).
     """
     require_permutations(len(null), level)
     rejected = np.asarray(singular_values) > null_threshold(null, level)
@@ -39,10 +45,8 @@ def null_rank(singular_values: Array, null: Array, level: float = 0.05) -> int:
 
 def require_permutations(n_permutations: int, level: float) -> None:
     """Refuse a number of permutations that cannot reject anything at this level."""
-    if not isinstance(level, Real) or not 0 < level < 1:
-        raise ValueError(f"level={level!r} must lie between 0 and 1.")
-    if not isinstance(n_permutations, Integral) or isinstance(n_permutations, bool):
-        raise ValueError(f"n_permutations={n_permutations!r} must be an integer.")
+    check_number("level", level, 0, 1, strictly=True)
+    check_integer("n_permutations", n_permutations)
     if not (1 + n_permutations) * level * (1 + 1e-12) >= 1:
         raise ValueError(
             f"n_permutations={n_permutations!r} cannot reject anything at level={level:g}: "
@@ -51,7 +55,7 @@ def require_permutations(n_permutations: int, level: float) -> None:
 
 
 def null_threshold(null: Array, level: float) -> float:
-    """What a singular value must exceed for (1 + how many permutations reach it)/(1 + n_permutations) ≤ level."""
+    """The least bound above which (1 + how many permutations reach it)/(1 + n_permutations) ≤ level."""
     allowed = int(level * (1 + len(null)) * (1 + 1e-12)) - 1  # not 18.999... for 19
     return float(np.sort(null[:, 0])[::-1][allowed])
 

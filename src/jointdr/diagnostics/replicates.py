@@ -1,8 +1,8 @@
 """Bootstrap replicates from the moments of random blocks of rows, centred at the estimate.
 
-A replicate counts every block as often as a multinomial draw says. Its proxy is X* = X̂ + N*, where N* has the
+A replicate counts every block as often as a multinomial draw has it. Its proxy is X* = X̂ + N*, where N* has the
 distribution of the noise N in X̂ = X + N; but X̂ is not X, so the noise is in X* twice, and its singular values are
-inflated twice. What has the distribution of X̂ is X̃ + N* with a noise-free X̃ of rank r in place of X̂. Its directions
+inflated twice. The distribution of X̂ is that of X̃ + N* with a noise-free X̃ of rank r. Its directions
 are the fitted ones; its singular values d are those for which X̃ + N* has, as a rule, the singular values that X̂ has.
 """
 
@@ -25,12 +25,12 @@ CHUNK_BYTES = 64_000_000
 PILOTS = 10
 """Replicates that show how strong the noise is, before X̃ is chosen."""
 
-TOLERANCE, STEPS = 1e-3, 50
-"""When the singular values of X̃ are settled, relative to the largest, and after how many steps at the latest."""
+SETTLED, STEPS = 1e-3, 50
+"""The singular values of X̃ are settled if they change by less than this share of the largest, or after these steps."""
 
 
-class BlockMoments:
-    """The moments of blocks of rows about one centre, which add up with any weights.
+class ResamplingUnits:
+    """The moments of the blocks of rows that are resampled, about one centre, so that they add up with any weights.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class BlockMoments:
         return len(self._sums)
 
     def replicates(self, counts: Array) -> Iterator[Moments]:
-        """One sum of all blocks per row of counts, each block as often as is said there; O(blocks · n²) each.
+        """One sum of all blocks per row of counts, each block counted that often; O(blocks · n²) each.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class BlockMoments:
         ends = np.cumsum([M.size for M in _arrays(like)])[:-1]
         pieces = iter(np.split(sums, ends))
 
-        def taken(M: Array | None) -> Any:
+        def take(M: Array | None) -> Any:
             return None if M is None else next(pieces).reshape(M.shape)
 
         return replace(  # in the order of `_arrays`
@@ -81,13 +81,13 @@ class BlockMoments:
             weight=float(totals[1]),
             weight_squared=float(totals[2]),
             eps=self._eps,
-            sums=tuple(taken(M) for M in like.sums),
-            y_sum=taken(like.y_sum),
-            scatters=tuple(taken(M) for M in like.scatters),
-            y_scatters=tuple(taken(M) for M in like.y_scatters),
-            y_scatter=taken(like.y_scatter),
-            cross_scatters={key: taken(M) for key, M in like.cross_scatters.items()},
-            thirds={key: taken(M) for key, M in like.thirds.items()},
+            sums=tuple(take(M) for M in like.sums),
+            y_sum=take(like.y_sum),
+            scatters=tuple(take(M) for M in like.scatters),
+            y_scatters=tuple(take(M) for M in like.y_scatters),
+            y_scatter=take(like.y_scatter),
+            cross_scatters={key: take(M) for key, M in like.cross_scatters.items()},
+            thirds={key: take(M) for key, M in like.thirds.items()},
         )
 
 
@@ -120,33 +120,33 @@ class Spectrum:
     left: Array
     right: Array
 
-    def replicated(self, d: Array) -> Array:
+    def replicate_values(self, d: Array) -> Array:
         """The singular values of X̃(d) + N*, (replicates, r)."""
         M = self.cores + (self.left * (d - self.start)) @ np.swapaxes(self.right, 1, 2)
         return np.linalg.svd(M, compute_uv=False)[:, : len(d)]
 
-    def solved(self, probability: float, d: Array) -> Array:
+    def solve(self, probability: float, d: Array) -> Array:
         """The d for which a replicate's singular values are below the fitted ones with this probability.
 
         One half gives an estimate free of (median) bias, other probabilities the ends of intervals. Values that are
         nearer to each other than noise would have pushed them come out as equal; those that noise explains as 0.
         """
         for _ in range(STEPS):
-            gap = self.fitted - np.quantile(self.replicated(d), probability, axis=0)
+            gap = self.fitted - np.quantile(self.replicate_values(d), probability, axis=0)
             previous, d = d, isotonic_regression(np.maximum(d + gap, 0.0), increasing=False)
-            if np.max(np.abs(d - previous)) <= TOLERANCE * self.fitted[0]:
+            if np.max(np.abs(d - previous)) <= SETTLED * self.fitted[0]:
                 break
         return d
 
     def intervals(self, level: float) -> tuple[Array, Array]:
         """The corrected singular values, (r,), and intervals that hold the true ones with this probability, (r, 2)."""
-        middle = self.solved(0.5, self.start)
-        ends = [np.minimum(self.solved((1 + level) / 2, middle), middle), self.solved((1 - level) / 2, middle)]
+        middle = self.solve(0.5, self.start)
+        ends = [np.minimum(self.solve((1 + level) / 2, middle), middle), self.solve((1 - level) / 2, middle)]
         return middle, np.stack([ends[0], np.maximum(ends[1], middle)], axis=1)
 
 
 class Replicate(NamedTuple):
-    """How one replicate differs from the estimate, in its own normalized coordinates.
+    """The difference of one replicate to the estimate, in its own normalized coordinates.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class Replicate(NamedTuple):
 
 
 class Estimate:
-    """What a fit decomposes, to be compared with replicates of it.
+    """The matrices that a fit decomposes, to be compared with replicates of them.
 
     Parameters
     ----------
@@ -181,9 +181,9 @@ class Estimate:
 
     def __init__(self, moments: Moments, options: Options) -> None:
         self.options = options
-        maps, self._matrices = _decomposed(moments, options)
+        maps, self._matrices = _matrices_of(moments, options)
         self._duals = [_dual(m) for m in maps]
-        self._factors = [leading(M, r) for M, r in zip(self._matrices, options.ranks, strict=False)]
+        self._factors = [leading_triplets(M, r) for M, r in zip(self._matrices, options.ranks, strict=False)]
         q = moments.n_responses
         self._views = [self._column_views(k, q) for k in range(len(self._matrices))]
         self._ends = [np.cumsum([q if j is None else maps[j].width for j in js])[:-1] for js in self._views]
@@ -196,7 +196,7 @@ class Estimate:
 
     def replicate(self, moments: Moments) -> Replicate:
         """N* = M* − M̂ and the fitted directions, in the coordinates of these moments; O(n³)."""
-        maps, matrices = _decomposed(moments, self.options)
+        maps, matrices = _matrices_of(moments, self.options)
         for m, name, r in zip(maps, self.options.names, self.options.ranks, strict=True):
             if m.rank < r:
                 raise ValueError(
@@ -206,15 +206,15 @@ class Estimate:
         carries = [None if C is None else m.pull(C) for m, C in zip(maps, self._duals, strict=True)]
         noises, directions = [], []
         for k, (M, M_fit, (U, _, V)) in enumerate(zip(matrices, self._matrices, self._factors, strict=True)):
-            left = _carried([U, M_fit], carries[k : k + 1], [])
+            left = _carry([U, M_fit], carries[k : k + 1], [])
             right = [None if j is None else carries[j] for j in self._views[k]]
-            V, M_fit = _carried([V, left[1].T], right, self._ends[k])
+            V, M_fit = _carry([V, left[1].T], right, self._ends[k])
             noises.append(M - M_fit.T)
             directions.append((left[0], V))
         return Replicate(maps, noises, directions)
 
     def start(self, pilots: Iterator[Moments]) -> list[Array]:
-        """Singular values d of X̃ to start from: what white noise as strong as in these replicates leaves of σ̂.
+        """Singular values d of X̃ to start from: σ̂ less the part of white noise as strong as in these replicates.
 
         Noise of variance ν² makes of a singular value d of an n₁ × n₂ matrix σ² = (d² + n₁ν²)(d² + n₂ν²)/d², unless it
         is below ν(n₁n₂)^¼ and drowns (Benaych-Georges and Nadakuditi, 2012).
@@ -228,22 +228,22 @@ class Estimate:
             result.append(np.sqrt(np.where((b > 0) & (root > 0), (b + root) / 2, np.sqrt(t1 * t2))))
         return result
 
-    def centred(self, moments: Moments, start: Sequence[Array]) -> tuple[list[tuple[Array, ...]], tuple[Array, ...]]:
+    def decompose(self, moments: Moments, start: Sequence[Array]) -> tuple[list[tuple[Array, ...]], tuple[Array, ...]]:
         """The decomposition of X̃(start) + N*: the arrays of `Spectrum` for each matrix, and the embeddings; O(n³)."""
         replicate = self.replicate(moments)
         cores, factors = [], []
         for N, (U, V), d in zip(replicate.noises, replicate.directions, start, strict=True):
             r = len(d)
             Y = N + (U * d) @ V.T
-            P, _, Q = leading(Y, 2 * r)
+            P, _, Q = leading_triplets(Y, 2 * r)
             factors.append((P[:, :r], Q[:, :r]))
             P, Q = (np.linalg.qr(np.hstack(pair))[0] for pair in ((P, U), (Q, V)))
             k = 3 * r
-            cores.append((_padded(P.T @ Y @ Q, k, k), _padded(P.T @ U, k, r), _padded(Q.T @ V, k, r)))
+            cores.append((_pad(P.T @ Y @ Q, k, k), _pad(P.T @ U, k, r), _pad(Q.T @ V, k, r)))
         return cores, self._bases(replicate.maps, factors)
 
     def _column_views(self, k: int, q: int) -> list[int | None]:
-        """To which view's coordinates the columns of a matrix belong, in the order of `unfolding`; None for means."""
+        """The views that the columns of a matrix belong to, in the order of `unfolding`; None for means."""
         if len(self._matrices) == 1:
             return [1]
         uses = self.options.uses
@@ -255,8 +255,8 @@ class Estimate:
         return tuple(m.push(u) for m, u in zip(maps, U, strict=True))
 
 
-def _carried(stacks: Sequence[Array], carries: Sequence[Array | None], ends: Any) -> list[Array]:
-    """Each matrix with its rows, piece by piece, taken to other coordinates; None leaves them."""
+def _carry(stacks: Sequence[Array], carries: Sequence[Array | None], ends: Any) -> list[Array]:
+    """Each matrix with its rows, piece by piece, mapped to other coordinates; None leaves them."""
     result = []
     for M in stacks:
         pieces = zip(np.split(M, ends), carries, strict=True)
@@ -265,24 +265,24 @@ def _carried(stacks: Sequence[Array], carries: Sequence[Array | None], ends: Any
     return result
 
 
-def _padded(M: Array, rows: int, columns: int) -> Array:
+def _pad(M: Array, rows: int, columns: int) -> Array:
     """M with zeros added up to a shape, which leaves its singular values."""
     whole = np.zeros((rows, columns))
     whole[: M.shape[0], : M.shape[1]] = M
     return whole
 
 
-def leading(M: Array, k: int) -> tuple[Array, Array, Array]:
+def leading_triplets(M: Array, k: int) -> tuple[Array, Array, Array]:
     """At most k leading singular triplets from the smaller Gram matrix: half the time of an SVD, and digits enough."""
     if M.shape[0] > M.shape[1]:
-        V, s, U = leading(M.T, k)
+        V, s, U = leading_triplets(M.T, k)
         return U, s, V
     values, E = np.linalg.eigh(M @ M.T)
     U, s = E[:, ::-1][:, :k], np.sqrt(np.clip(values[::-1][:k], 0, None))
     return U, s, M.T @ (U / np.where(s > 0, s, 1.0))
 
 
-def _decomposed(moments: Moments, options: Options) -> tuple[tuple[Whitener, ...], list[Array]]:
+def _matrices_of(moments: Moments, options: Options) -> tuple[tuple[Whitener, ...], list[Array]]:
     """The maps, and the matrices whose singular vectors are the directions."""
     maps = options.whiteners(moments)
     blocks = normalize_moments(center_moments(moments, options), maps, options)

@@ -2,17 +2,18 @@
 
 from jointdr.data import Split, splits
 from jointdr.evaluation.evaluate import evaluate
-from jointdr.evaluation.methods import BANDWIDTHS, Method, reduced, standard_methods
-from jointdr.evaluation.result import Evaluation, Outcome
+from jointdr.evaluation.methods import GAUSSIAN_BANDWIDTHS, Method, reduce_features, standard_methods
+from jointdr.evaluation.result import Evaluation, Outcome, markdown_table
 
 __all__ = [
-    "BANDWIDTHS",
+    "GAUSSIAN_BANDWIDTHS",
     "Evaluation",
     "Method",
     "Outcome",
     "Split",
     "evaluate",
-    "reduced",
+    "markdown_table",
+    "reduce_features",
     "splits",
     "standard_methods",
 ]

@@ -6,7 +6,6 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -15,12 +14,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from jointdr.data import BY, By, Dyads, splits
-from jointdr.evaluation.measures import grade_measures, link_measures, significant_links
-from jointdr.evaluation.methods import Method, reduced, standard_methods
+from jointdr.data import BY, By, Dyads, Split, splits
+from jointdr.evaluation.measures import graded_metrics, implicit_metrics, significant_pairs
+from jointdr.evaluation.methods import Method, reduce_features, standard_methods
 from jointdr.evaluation.result import Evaluation, Outcome, Setting
 from jointdr.prediction import AssociationModel, Recommender, tuned
-from jointdr.runtime import Array, Progress
+from jointdr.runtime import Array, Progress, check_choice, check_integer, is_integer
 
 Tune = Literal["each", "once"]
 
@@ -35,6 +34,7 @@ def evaluate(
     at: Sequence[int] = tuple(range(10, 101, 10)),
     significant: float = 0.01,
     truth: Any = None,
+    held_out: Sequence[Any] | None = None,
     tune: Tune | None = "each",
     tuning_splits: int = 2,
     random_state: Any = 0,
@@ -47,25 +47,29 @@ def evaluate(
     ----------
     dyads : Dyads
     methods : iterable of names, mapping of names to methods or models, or None
-        Names of `jointdr.evaluation.standard_methods`, all of them by default; or methods of one's own, of which a model
-        alone is fitted as it is. Differences are taken to the first one.
+        Names of `jointdr.evaluation.standard_methods`, all of them by default; or methods of one's own, where a model
+        alone is fitted without tuning. Differences are taken to the first one.
     by : {"rows", "columns", "both", "pairs"}
         What is held out, see `jointdr.evaluation.splits`. By columns, rows are ranked for every column.
     n_partitions : int
     test_size : float
         The share that is held out.
     at : sequence of int
-        Numbers of retrieved entities at which recall is measured; those that all of them would fit into are left out.
+        Numbers k of retrieved entities at which recall is computed; values of k that are not smaller than the number of
+        candidates are dropped.
     significant : float
-        Links whose score is above it are also looked at by themselves.
+        Recall is also given for the pairs whose score is above it.
     truth : (m_A, m_B) array or sparse matrix, optional
-        Says which links count as significant: those where it is positive.
+        Positive for the pairs that count as significant, instead of a threshold.
+    held_out : sequence of arrays of int, optional
+        The indices of the rows (with ``by="columns"``, of the columns) to hold out in each partition, instead of random
+        ones; `n_partitions` and `test_size` are then not used.
     tune : {"each", "once"} or None
-        ``"each"``: every method is tuned in every partition, on splits of the part that it is fitted to, so that what
-        it is judged by has no influence on its settings. ``"once"``: on one more random partition for all, as in the
+        ``"each"``: every method is tuned in every partition, on splits of the part that it is fitted to, so that the
+        held-out part has no influence on its settings. ``"once"``: on one more random partition for all, as in the
         paper; entities that are held out later may be among those that settings were chosen by. None: not at all.
     tuning_splits : int
-        Splits that settings are tried on, for ``"each"``.
+        The number of splits that settings are tried on, for ``"each"``.
     random_state : int, RandomState or None
         The first partitions are the same however many there are.
     jobs : int
@@ -80,10 +84,11 @@ def evaluate(
 
     Notes
     -----
-    Links (a complete grid that is mostly 0) are judged by recall, nDCG and average precision, over the rows that have
-    held-out links; entities of equal scores count as ranked at random. Grades are judged by the root mean square error
-    and the concordance index of all held-out pairs. A method that fails is listed with what it says, and does not stop
-    the others. Seconds are those of the processor: of one fit and the predictions, and of the tuning.
+    Implicit feedback (a complete grid that is mostly 0) is judged by recall, nDCG and average precision, over the rows
+    that have held-out associations; entities of equal scores count as ranked at random. Graded scores are judged by the
+    root mean square error and the concordance index of all held-out pairs. A method that fails is listed with its
+    error, and does not stop the others. Seconds are those of the processor: of one fit and the predictions, and of the
+    tuning.
 
     Examples
     --------
@@ -99,41 +104,42 @@ def evaluate(
     0  bilinear ridge      0.62       0.93
     1      popularity      0.14       0.37
     """
-    _check(by, n_partitions, at, tune, tuning_splits, jobs)
-    links = dyads.is_implicit
+    _check(by, n_partitions, at, tune, tuning_splits, jobs, held_out)
     chosen = _methods(dyads, methods, by)
     plan = _Plan(
         by,
         float(test_size),
         tuple(sorted(int(k) for k in at)),
-        significant_links(dyads, float(significant), truth),
+        significant_pairs(dyads, float(significant), truth),
         tune,
         int(tuning_splits),
-        links,
+        dyads.is_implicit,
     )
-    small = reduced(dyads) if any(method.reduced for method in chosen.values()) else dyads
+    small = reduce_features(dyads) if any(method.reduced for method in chosen.values()) else dyads
     tables = {name: small if method.reduced else dyads for name, method in chosen.items()}
+    tests: Sequence[Any] = [None] * n_partitions if held_out is None else [np.asarray(at) for at in held_out]
     # The first seed is that of the partition to tune on, which is there even if it is not used.
-    seeds = [int(s) for s in check_random_state(random_state).randint(2**31 - 1, size=n_partitions + 1)]
+    seeds = [int(s) for s in check_random_state(random_state).randint(2**31 - 1, size=len(tests) + 1)]
     once = tune == "once"
-    with Progress((n_partitions + once) * len(chosen), "evaluating", progress) as bar:
-        start: dict[str, _Tuned] = {}
+    with Progress((len(tests) + once) * len(chosen), "evaluating", progress) as bar:
+        start: dict[str, _Choice] = {}
         if once:
             tasks = [(method, tables[name], plan, seeds[0]) for name, method in chosen.items()]
-            for name, found in zip(chosen, _mapped(_tuned_once, tasks, jobs), strict=True):
+            for name, found in zip(chosen, _run(_choose_once, tasks, jobs), strict=True):
                 start[name] = found
                 bar.step()
         runs = [
-            (name, method, tables[name], plan, partition, seed, start.get(name))
-            for partition, seed in enumerate(seeds[1:])
+            (name, method, tables[name], plan, partition, seed, test, start.get(name))
+            for partition, (seed, test) in enumerate(zip(seeds[1:], tests, strict=True))
             for name, method in chosen.items()
         ]
         outcomes = []
-        for outcome in _mapped(_outcome, runs, jobs):
+        for outcome in _run(_outcome, runs, jobs):
             outcomes.append(outcome)
             bar.step()
-    about = f"{dyads!r}, {by} held out ({float(test_size):.0%}), {_tuning_in_words(tune)}"
-    return Evaluation(tuple(chosen), tuple(outcomes), about, plan.links)
+    share = f"{float(test_size):.0%}" if held_out is None else "given"
+    about = f"{dyads!r}, {by} held out ({share}), {_tuning_in_words(tune)}"
+    return Evaluation(tuple(chosen), tuple(outcomes), about, plan.is_implicit)
 
 
 # ---------------------------------------------------------------- one partition
@@ -141,7 +147,7 @@ def evaluate(
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is the same for all methods and partitions."""
+    """The part of the protocol that all methods and partitions share."""
 
     by: By
     test_size: float
@@ -149,12 +155,12 @@ class _Plan:
     significant: Array | None
     tune: Tune | None
     tuning_splits: int
-    links: bool
+    is_implicit: bool
 
 
 @dataclass(frozen=True)
-class _Tuned:
-    """The settings that were chosen, how long it took, and what went wrong, if anything did."""
+class _Choice:
+    """The settings that tuning chose, the seconds it took, and the error if it failed."""
 
     setting: Setting
     seconds: float
@@ -162,25 +168,32 @@ class _Tuned:
 
 
 def _outcome(
-    name: str, method: Method, dyads: Dyads, plan: _Plan, partition: int, seed: int, start: _Tuned | None
+    name: str,
+    method: Method,
+    dyads: Dyads,
+    plan: _Plan,
+    partition: int,
+    seed: int,
+    test: Array | None,
+    start: _Choice | None,
 ) -> Outcome:
-    """Tune, fit and judge one method in one partition; whatever it raises is taken down."""
+    """Tune, fit and judge one method in one partition; an error is recorded, not raised."""
     with threadpool_limits(1), warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
-        found = start if start is not None else _Tuned({}, 0.0)
+        found = start if start is not None else _Choice({}, 0.0)
         try:
             if found.failure is not None:
                 return Outcome(name, partition, {}, failure=found.failure)
-            split = next(splits(dyads, plan.by, 1, plan.test_size, seed))
+            split = _split(dyads, plan, seed, test)
             if plan.tune == "each" and method.grid is not None:
-                found = _tuned(method, split.train, plan, plan.tuning_splits, seed)
+                found = _choose(method, split.train, plan, plan.tuning_splits, seed)
             began = time.process_time()
-            scores = _configured(method.model, found.setting, split.train).fit(split.train).predict(*split.new)
+            scores = _configure(method.model, found.setting, split.train).fit(split.train).predict(*split.new)
             seconds = time.process_time() - began
             values = (
-                link_measures(scores, split, dyads, plan.at, plan.significant, seed)
-                if plan.links
-                else grade_measures(scores, split)
+                implicit_metrics(scores, split, dyads, plan.at, plan.significant, seed)
+                if plan.is_implicit
+                else graded_metrics(scores, split)
             )
         except Exception as error:
             return Outcome(name, partition, {}, failure=f"{type(error).__name__}: {error}")
@@ -188,18 +201,26 @@ def _outcome(
     return Outcome(name, partition, values, found.setting, seconds, found.seconds, None, messages)
 
 
-def _tuned_once(method: Method, dyads: Dyads, plan: _Plan, seed: int) -> _Tuned:
+def _split(dyads: Dyads, plan: _Plan, seed: int, test: Array | None) -> Split:
+    """A random partition, or the one in which the rows (or columns) with these indices are held out."""
+    if test is None:
+        return next(splits(dyads, plan.by, 1, plan.test_size, seed))
+    part = dyads.rows if plan.by == "rows" else dyads.columns
+    return Split(part(np.setdiff1d(np.arange(dyads.shape[plan.by == "columns"]), test)), part(test), plan.by)
+
+
+def _choose_once(method: Method, dyads: Dyads, plan: _Plan, seed: int) -> _Choice:
     if method.grid is None:
-        return _Tuned({}, 0.0)
+        return _Choice({}, 0.0)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return _tuned(method, dyads, plan, 1, seed)
+            return _choose(method, dyads, plan, 1, seed)
         except Exception as error:
-            return _Tuned({}, 0.0, f"{type(error).__name__}: {error}")
+            return _Choice({}, 0.0, f"{type(error).__name__}: {error}")
 
 
-def _tuned(method: Method, dyads: Dyads, plan: _Plan, n_splits: int, seed: int) -> _Tuned:
+def _choose(method: Method, dyads: Dyads, plan: _Plan, n_splits: int, seed: int) -> _Choice:
     began = time.process_time()
     found = tuned(
         method.model,
@@ -211,10 +232,10 @@ def _tuned(method: Method, dyads: Dyads, plan: _Plan, n_splits: int, seed: int) 
         random_state=seed,
         progress=False,
     )
-    return _Tuned(found.best_params, time.process_time() - began)
+    return _Choice(found.best_params, time.process_time() - began)
 
 
-def _configured(model: Recommender, setting: Setting, dyads: Dyads) -> Recommender:
+def _configure(model: Recommender, setting: Setting, dyads: Dyads) -> Recommender:
     model = clone(model)
     if isinstance(model, AssociationModel) and isinstance(model.embedding, str):
         model.embedding = model._embedding_for(dyads)  # whose parameters are among those that were tuned
@@ -224,8 +245,8 @@ def _configured(model: Recommender, setting: Setting, dyads: Dyads) -> Recommend
 # ---------------------------------------------------------------- all of them
 
 
-def _mapped(function: Any, tasks: Sequence[tuple[Any, ...]], jobs: int) -> Iterator[Any]:
-    """The results in order, as they come."""
+def _run(function: Any, tasks: Sequence[tuple[Any, ...]], jobs: int) -> Iterator[Any]:
+    """Results in the order of the tasks, one by one."""
     if jobs == 1:
         return (function(*task) for task in tasks)
     return iter(Parallel(n_jobs=jobs, return_as="generator")(delayed(function)(*task) for task in tasks))
@@ -250,17 +271,12 @@ def _tuning_in_words(tune: Tune | None) -> str:
     return "not tuned" if tune is None else words[tune]
 
 
-def _check(by: Any, n_partitions: Any, at: Any, tune: Any, tuning_splits: Any, jobs: Any) -> None:
-    if by not in BY:
-        raise ValueError(f"by={by!r} is not understood; choose from {BY}.")
-    if tune not in ("each", "once", None):
-        raise ValueError(f"tune={tune!r} is not understood; choose 'each', 'once' or None.")
+def _check(by: Any, n_partitions: Any, at: Any, tune: Any, tuning_splits: Any, jobs: Any, held_out: Any) -> None:
+    check_choice("by", by, BY)
+    check_choice("tune", tune, ("each", "once", None))
     for name, value in (("n_partitions", n_partitions), ("tuning_splits", tuning_splits), ("jobs", jobs)):
-        if not _is_count(value):
-            raise ValueError(f"{name}={value!r} must be an integer >= 1.")
-    if not np.iterable(at) or not len(list(at)) or not all(_is_count(k) for k in at):
+        check_integer(name, value, 1)
+    if not np.iterable(at) or not len(list(at)) or not all(is_integer(k) and k >= 1 for k in at):
         raise ValueError(f"at={at!r} must be a sequence of integers >= 1.")
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+    if held_out is not None and by not in ("rows", "columns"):
+        raise ValueError(f"held_out has indices of rows or of columns, which by={by!r} does not hold out alone.")

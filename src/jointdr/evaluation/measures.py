@@ -1,4 +1,4 @@
-"""How good the predictions of one split are: rankings of links, and grades."""
+"""Metrics of the predictions for one split: of rankings (implicit feedback), and of graded scores."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from jointdr.prediction import dense
 from jointdr.runtime import Array
 
 
-def link_measures(
+def implicit_metrics(
     scores: Array, split: Split, dyads: Dyads, at: Sequence[int], significant: Array | None, seed: int
 ) -> dict[str, float]:
-    """How well held-out links are ranked: recall at several k, of all and of significant ones, nDCG, average precision.
+    """Metrics of a ranking: recall at several k, of all held-out and of significant pairs, nDCG, average precision.
 
     Parameters
     ----------
@@ -26,18 +26,18 @@ def link_measures(
         Predictions for the test part of the split.
     split : Split
     dyads : Dyads
-        What was split.
+        The whole that was split.
     at : sequence of int
     significant : (m_A, m_B) CSR array of booleans, optional
-        For all of the dyads.
+        Of the whole.
     seed : int
         Of the order in which equal scores are ranked, where that matters.
     """
     gains = dense(split.test.Y)
     marks = {"recall": gains > 0}
     if significant is not None:
-        rows = _places(dyads.row_ids, split.test.row_ids)
-        columns = _places(dyads.column_ids, split.test.column_ids)
+        rows = _indices(dyads.row_ids, split.test.row_ids)
+        columns = _indices(dyads.column_ids, split.test.column_ids)
         marks["significant recall"] = marks["recall"] & significant[rows][:, columns].toarray()
     if (known := split.known) is not None:
         scores = np.where(known, -np.inf, scores)
@@ -50,46 +50,46 @@ def link_measures(
         for k in _within(at, scores.shape[1]):
             found = expected_recall(scores[rows], positive[rows], k)
             values[f"{name}@{k}"] = float(found.mean()) if rows.any() else np.nan
-    # The other measures rank equal scores in their order, which must not be that of the data.
+    # The other metrics rank equal scores in their order, which must not be that of the data.
     order = np.random.RandomState(seed).permutation(scores.shape[1])
     scores, gains = scores[:, order], gains[:, order]
     return {**values, "nDCG": ndcg_at_k(scores, gains), "average precision": average_precision(scores, gains)}
 
 
-def grade_measures(scores: Array, split: Split) -> dict[str, float]:
-    """How well held-out scores are predicted: the root mean square error, and the concordance index."""
+def graded_metrics(scores: Array, split: Split) -> dict[str, float]:
+    """Metrics of graded scores: the root mean square error, and the concordance index."""
     truth, observed = dense(split.test.Y), split.test.observed
     mask = np.ones(truth.shape, dtype=bool) if observed is None else observed.toarray()
     return {"RMSE": rmse(scores[mask], truth[mask]), "concordance": concordance_index(scores[mask], truth[mask])}
 
 
-def significant_links(dyads: Dyads, threshold: float, truth: Any = None) -> Array | None:
-    """Which links count as significant: those above a threshold or, where `truth` is given, those where it is positive.
+def significant_pairs(dyads: Dyads, threshold: float, truth: Any = None) -> Array | None:
+    """Mark the known pairs whose score is above a threshold or, where `truth` is given, those where it is positive.
 
     Returns
     -------
-    (m_A, m_B) CSR array of booleans; None if all links are, if none is (with a warning), or for grades
+    (m_A, m_B) CSR array of booleans; None if all known pairs are, if none is (with a warning), or of graded scores
     """
     if not dyads.is_implicit:
         if truth is not None:
-            raise ValueError("truth= marks significant links, but these dyads hold grades: leave it out.")
+            raise ValueError("truth= marks significant associations, but these dyads hold graded scores: leave it out.")
         return None
-    links = sparse.csr_array(dyads.Y)
+    Y = sparse.csr_array(dyads.Y)
     if truth is None:
-        found = links > threshold
+        found = threshold < Y
     else:
         if np.shape(truth) != dyads.shape:
             raise ValueError(f"truth has shape {np.shape(truth)}, but there are {dyads.shape} entities.")
-        found = (sparse.csr_array(truth) > 0).multiply(links > 0)
+        found = (sparse.csr_array(truth) > 0).multiply(Y > 0)
     found = sparse.csr_array(found)
     if found.nnz == 0:
         what = f"above significant={threshold:g}" if truth is None else "where truth is positive"
-        warnings.warn(f"No link is {what}, so that there are no significant ones.", UserWarning, stacklevel=3)
+        warnings.warn(f"No known pair is {what}, so that none counts as significant.", UserWarning, stacklevel=3)
         return None
-    return None if found.nnz == (links > 0).nnz else found
+    return None if found.nnz == (Y > 0).nnz else found
 
 
-def _places(ids: Array, some: Array) -> Array:
+def _indices(ids: Array, some: Array) -> Array:
     where = {name: i for i, name in enumerate(ids.tolist())}
     return np.array([where[name] for name in some.tolist()])
 

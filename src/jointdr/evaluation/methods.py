@@ -1,4 +1,4 @@
-"""The methods that `evaluate` puts side by side: unfitted models, and what of each is tuned."""
+"""The methods that `evaluate` compares: unfitted models, and the grids that their settings are tuned on."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from jointdr.runtime import Array, as_float, float_dtype, is_sparse
 Grid = dict[str, list[Any]]
 
 WIDE = 2000
-"""A sparse table with more features than this has no covariance that could be normalized as it is."""
+"""A sparse table with more features than this is reduced before its covariance is normalized."""
 
 REDUCED = 400
-"""To so many features tables are reduced, at most, for methods that need a covariance."""
+"""The most features that a table is reduced to, for methods that need a covariance."""
 
 SLOW = 3000
 """Kernel ridge regression is left out, unless it is asked for, where one side has more entities than this."""
 
-BANDWIDTHS = [0.0, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5]
-"""Of Gaussian kernels, in units of the root mean square distance; with 0 a side is ignored."""
+GAUSSIAN_BANDWIDTHS = [0.0, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5]
+"""Bandwidths of Gaussian kernels, in units of the root mean square distance; with 0 a side is ignored."""
 
-ANGLES = [power**-0.5 for power in (1, 2, 3, 5, 8, 16)]
-"""Bandwidths of weights of angles, (cos φ)^(1/h²)."""
+COSINE_BANDWIDTHS = [power**-0.5 for power in (1, 2, 3, 5, 8, 16)]
+"""Bandwidths of cosine kernels, (cos φ)^(1/h²)."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """An unfitted model and what of it is tuned.
+    """An unfitted model, and the grid that its settings are tuned on.
 
     Attributes
     ----------
     model : Recommender
     grid : mapping, sequence of mappings, or None
-        As in `jointdr.prediction.search.tuning.tuned`; None if there is nothing to tune.
+        As in `AssociationModel.tune`; None if there is nothing to tune.
     reduced : bool
-        Whether the model is given the features that `reduced` makes, because it inverts their covariance.
+        Whether the model is given the features of `reduce_features`, because it inverts their covariance.
     """
 
     model: Recommender
@@ -51,16 +51,16 @@ class Method:
 
 
 def standard_methods(dyads: Dyads, names: Iterable[str] | None = None, *, by: By = "rows") -> dict[str, Method]:
-    """Named methods with what of them is to be tuned on these dyads.
+    """Named methods, each with the grid that suits these dyads.
 
     Parameters
     ----------
     dyads : Dyads
-        What they are going to be fitted to: numbers of directions go as far as its features do.
+        The data that they are going to be fitted to: numbers of directions go as far as its features do.
     names : iterable of str, optional
-        Some of `NAMES`, in this order. By default all that are meant for this kind of data.
+        Some of `METHOD_NAMES`, in this order. By default all that are meant for this kind of data.
     by : {"rows", "columns", "both", "pairs"}
-        What is going to be held out. It says which of the two sides is ignored by default.
+        The entities that are going to be held out. It decides which of the two sides is ignored by default.
 
     Returns
     -------
@@ -69,30 +69,30 @@ def standard_methods(dyads: Dyads, names: Iterable[str] | None = None, *, by: By
     Notes
     -----
     ``JDR + KR`` is the paper's method: coordinates scaled by Σ^½, Gaussian kernels, and 20 to 100 directions. ``JDR``
-    is an `AssociationModel` with the stages of `jointdr.prediction.search.tuning.recipe`. ``PCA + KR``, ``pHd + KR`` and ``sOLS + KR``
-    have other embeddings (`PCA`, `PHD`, `SOLS`) and the same kernels, and are also offered Σ^½. ``no reduction``
-    takes the features as they are, with Gaussian kernels or weights of angles; ``columns ignored`` and ``rows ignored``
-    use one side of them only, with either kernel. ``bilinear ridge`` and ``kernel ridge`` are the ridge heads on the
-    features as they are, ``popularity`` is `Popularity`.
+    is an `AssociationModel` with the stages of its own `tune`. ``PCA + KR``, ``pHd + KR`` and ``sOLS + KR`` have other
+    embeddings (`PCA`, `PHD`, `SOLS`) and the same kernels, and are also offered Σ^½. ``no reduction`` takes the raw
+    features, with Gaussian or cosine kernels; ``columns ignored`` and ``rows ignored`` use one side of them only, with
+    either kernel. ``bilinear ridge`` and ``kernel ridge`` are the ridge heads on raw features, ``popularity`` is
+    `Popularity`.
 
-    Normalizing takes a covariance that can be inverted, so wide tables are reduced first, see `reduced`. Kernels take
-    the features as they are, and so does ``JDR``, whose ridge is tuned, unless they are sparse and more than 2000.
+    Normalizing takes a covariance that can be inverted, so wide tables are reduced first, see `reduce_features`.
+    Kernels take raw features, and so does ``JDR``, whose ridge is tuned, unless they are sparse and more than 2000.
     """
     chosen = _default_names(dyads, by) if names is None else list(names)
     if unknown := [name for name in chosen if name not in _METHODS]:
-        raise ValueError(f"names has methods that there are not: {unknown}; choose from {list(_METHODS)}.")
+        raise ValueError(f"Unknown methods in names: {unknown}. Choose from {list(_METHODS)}.")
     if not chosen:
         raise ValueError(f"names is empty; choose from {list(_METHODS)}.")
     return {name: _METHODS[name](dyads) for name in chosen}
 
 
-def reduced(dyads: Dyads) -> Dyads:
+def reduce_features(dyads: Dyads) -> Dyads:
     """The dyads with at most 400 features a side, and at most half as many as entities.
 
-    A table with more is replaced by its leading left singular vectors times singular values of all of
-    its entities, known and new: the scores are not looked at, as they are not for spectral features of a network.
+    A table with more is replaced by the leading left singular vectors times singular values of all its entities, known
+    and new (latent semantic analysis). Scores have no influence, as they have none on spectral features of a network.
     """
-    tables = [_reduced(X) for X in (dyads.A, dyads.B)]
+    tables = [_reduce_table(X) for X in (dyads.A, dyads.B)]
     if tables[0] is dyads.A and tables[1] is dyads.B:
         return dyads
     part = dyads._with(dyads.Y, tables, (dyads.row_ids, dyads.column_ids))
@@ -105,7 +105,7 @@ def reduced(dyads: Dyads) -> Dyads:
 # ---------------------------------------------------------------- inner workings
 
 
-def _reduced(X: Array) -> Array:
+def _reduce_table(X: Array) -> Array:
     k = _width(X.shape[0])
     return X if X.shape[1] <= k else scaled_left_vectors(as_float(X, float_dtype(X)), k)
 
@@ -134,9 +134,9 @@ def _kernel_regression(embedding: Callable[[int], ViewsTransformer], scales: lis
     def method(dyads: Dyads) -> Method:
         model = AssociationModel(embedding(_ranks(dyads)[-1]), scale=scales[0], random_state=0)
         stages: list[Grid] = [
-            {"n_components": _ranks(dyads), "column_bandwidth": [0.0, 0.3], "row_bandwidth": BANDWIDTHS},
-            {"scale": scales, "row_bandwidth": BANDWIDTHS},
-            {"column_bandwidth": BANDWIDTHS, "row_bandwidth": BANDWIDTHS},
+            {"n_components": _ranks(dyads), "column_bandwidth": [0.0, 0.3], "row_bandwidth": GAUSSIAN_BANDWIDTHS},
+            {"scale": scales, "row_bandwidth": GAUSSIAN_BANDWIDTHS},
+            {"column_bandwidth": GAUSSIAN_BANDWIDTHS, "row_bandwidth": GAUSSIAN_BANDWIDTHS},
         ]
         return Method(model, stages, reduced=True)
 
@@ -159,14 +159,14 @@ def _imc(dyads: Dyads) -> Method:
 
 
 def _features(*stages: Grid, **params: Any) -> Callable[[Dyads], Method]:
-    """The features as they are."""
+    """Raw features, without an embedding."""
     return lambda dyads: Method(AssociationModel(None, random_state=0, **params), list(stages))
 
 
 def _one_side(used: str, ignored: str) -> Callable[[Dyads], Method]:
     alone: Grid = {f"{ignored}_bandwidth": [0.0]}
-    angles: Grid = {**alone, "kernel": ["cosine"], f"{used}_bandwidth": ANGLES}
-    return _features({**alone, f"{used}_bandwidth": BANDWIDTHS}, angles)
+    cosine: Grid = {**alone, "kernel": ["cosine"], f"{used}_bandwidth": COSINE_BANDWIDTHS}
+    return _features({**alone, f"{used}_bandwidth": GAUSSIAN_BANDWIDTHS}, cosine)
 
 
 def _bilinear_ridge(dyads: Dyads) -> Method:
@@ -181,11 +181,16 @@ _METHODS: dict[str, Callable[[Dyads], Method]] = {
     "pHd + KR": _kernel_regression(PHD, [0.5, None]),
     "sOLS + KR": _kernel_regression(SOLS, [0.5, None]),
     "IMC": _imc,
-    "no reduction": _features({"column_bandwidth": BANDWIDTHS, "row_bandwidth": BANDWIDTHS}),
+    "no reduction": _features({"column_bandwidth": GAUSSIAN_BANDWIDTHS, "row_bandwidth": GAUSSIAN_BANDWIDTHS}),
     "no reduction (cosine)": _features(
-        {"kernel": ["cosine"], "borrow": [0.5], "column_bandwidth": [ANGLES[2]], "row_bandwidth": ANGLES},
-        {"column_bandwidth": [0.0, *ANGLES], "borrow": [0.1, 0.25, 0.5, 0.75, 0.9, 1.0]},
-        {"row_bandwidth": [0.0, *ANGLES]},
+        {
+            "kernel": ["cosine"],
+            "borrow": [0.5],
+            "column_bandwidth": [COSINE_BANDWIDTHS[2]],
+            "row_bandwidth": COSINE_BANDWIDTHS,
+        },
+        {"column_bandwidth": [0.0, *COSINE_BANDWIDTHS], "borrow": [0.1, 0.25, 0.5, 0.75, 0.9, 1.0]},
+        {"row_bandwidth": [0.0, *COSINE_BANDWIDTHS]},
     ),
     "columns ignored": _one_side("row", "column"),
     "rows ignored": _one_side("column", "row"),
@@ -200,5 +205,5 @@ _METHODS: dict[str, Callable[[Dyads], Method]] = {
     "popularity": lambda dyads: Method(Popularity()),
 }
 
-NAMES = tuple(_METHODS)
+METHOD_NAMES = tuple(_METHODS)
 """The names of all methods."""

@@ -1,4 +1,4 @@
-"""What all pictures share: axes, colours, and labels beside what they name."""
+"""The common parts of all figures: axes, colours, and labels beside what they name."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 from jointdr.runtime import whole_file
 
-ROWS, COLUMNS = "#2a6fb0", "#b85a12"
-"""Things of the first and of the second kind."""
+ROW_COLOR, COLUMN_COLOR = "#2a6fb0", "#b85a12"
+"""Entities of the first and of the second kind."""
 INK, QUIET, NOISE = "#1d2733", "#586575", "#aab4c0"
-"""What is said, what is said in passing, and what chance alone would show."""
+"""Text, secondary text, and the background that chance alone would show."""
 PALETTE = (
     "#2a6fb0",
     "#b85a12",
@@ -26,18 +26,28 @@ PALETTE = (
     "#6b7280",
     "#1d2733",
 )
-"""For lines and for groups, in this order; they differ in lightness too."""
+"""Colours of lines and of groups, in this order; they differ in lightness too."""
 MARKERS = "os^vDP*X<>hdp"
 LABEL_SIZE = 9.0
+MISSING = "plot needs matplotlib: pip install 'jointdr[plot]'."
 
 
 def pyplot() -> Any:
-    """matplotlib.pyplot, or an ImportError that says how to get it."""
+    """matplotlib.pyplot; without matplotlib, an ImportError with the command that installs it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise ImportError("plot needs matplotlib: pip install 'jointdr[plot]'.") from None
+        raise ImportError(MISSING) from None
     return plt
+
+
+def new_figure(size: tuple[float, float]) -> Any:
+    """An empty figure of so many inches, without a window."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError(MISSING) from None
+    return Figure(figsize=size, layout="constrained")
 
 
 def axis_of(ax: Any, size: tuple[float, float] = (5.6, 3.8)) -> Any:
@@ -46,14 +56,14 @@ def axis_of(ax: Any, size: tuple[float, float] = (5.6, 3.8)) -> Any:
 
 
 def save_figure(figure: Any, path: str | os.PathLike[str], **options: Any) -> None:
-    """Write a figure, whole or not at all, in the format that its name ends with (PNG if with none)."""
+    """Write a figure to a file, whole or not at all, in the format that its name ends with (PNG if with none)."""
     path = Path(path) if Path(path).suffix else Path(f"{os.fspath(path)}.png")
     with whole_file(path) as file:
         figure.savefig(file, format=path.suffix[1:].lower(), **options)
 
 
 def tidy(ax: Any) -> None:
-    """Leave out the lines that say nothing."""
+    """Draw the left and lower spines only, in light grey, and labels in a quiet colour."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(NOISE)
     ax.tick_params(color=NOISE, labelcolor=QUIET)
@@ -63,7 +73,7 @@ def tidy(ax: Any) -> None:
 
 
 def whole_numbers(ax: Any) -> None:
-    """Ticks at whole numbers only, along x."""
+    """Set ticks at whole numbers only, along x."""
     from matplotlib.ticker import MaxNLocator
 
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -71,7 +81,7 @@ def whole_numbers(ax: Any) -> None:
 
 
 def name_ticks(ax: Any, x: Sequence[float]) -> None:
-    """For logarithmic scales: ticks at the values of x and at a few round ones along y, as numbers, not as powers."""
+    """Set ticks of logarithmic scales: at the values of x and a few round ones along y, as numbers, not as powers."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
     ax.xaxis.set_major_locator(FixedLocator(list(x)))
@@ -85,7 +95,7 @@ def name_ticks(ax: Any, x: Sequence[float]) -> None:
 
 
 def _short(value: float) -> str:
-    """1 000 000 as 1M, 20 000 as 20k, and smaller numbers as they are."""
+    """1 000 000 as 1M, 20 000 as 20k, and smaller numbers in full."""
     if value >= 1e6:
         return f"{value / 1e6:g}M"
     return f"{value / 1e3:g}k" if value >= 1e4 else f"{value:g}"
@@ -103,10 +113,10 @@ def name_ends(ax: Any, ends: Sequence[tuple[float, float, str, str]], bold: Sequ
     """
     if not ends:
         return
-    places = [ax.transAxes.inverted().transform(ax.transData.transform(end[:2])) for end in ends]
+    points = [ax.transAxes.inverted().transform(ax.transData.transform(end[:2])) for end in ends]
     line = 1.2 * LABEL_SIZE / (ax.get_window_extent().height * 72 / ax.figure.dpi)
-    right = max(float(place[0]) for place in places)
-    heights = apart([float(place[1]) for place in places], line)
+    right = max(float(point[0]) for point in points)
+    heights = apart([float(point[1]) for point in points], line)
     for (_, _, name, colour), height in zip(ends, heights, strict=True):
         ax.annotate(
             name,
@@ -125,16 +135,16 @@ def name_ends(ax: Any, ends: Sequence[tuple[float, float, str, str]], bold: Sequ
 def apart(heights: Sequence[float], distance: float, top: float = 1.0) -> list[float]:
     """Heights of labels that are at least so far apart, in the same order, and below the top if there is room."""
     order = sorted(range(len(heights)), key=lambda i: heights[i])
-    placed = list(heights)
+    moved = list(heights)
     for below, above in pairwise(order):
-        placed[above] = max(placed[above], placed[below] + distance)
-    if placed and placed[order[-1]] > max(top, heights[order[-1]]):
-        placed[order[-1]] = max(top, heights[order[-1]])
+        moved[above] = max(moved[above], moved[below] + distance)
+    if moved and moved[order[-1]] > max(top, heights[order[-1]]):
+        moved[order[-1]] = max(top, heights[order[-1]])
         for above, below in pairwise(order[::-1]):
-            placed[below] = min(placed[below], placed[above] - distance)
-    return placed
+            moved[below] = min(moved[below], moved[above] - distance)
+    return moved
 
 
-def shortened(text: str, most: int = 28) -> str:
-    """A long name, cut."""
+def cut_name(text: str, most: int = 28) -> str:
+    """Cut a long name."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,4 +1,4 @@
-"""The map: both kinds of things in the same two directions."""
+"""The map: both kinds of entities in the same two directions."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.plot.axes import COLUMNS, INK, PALETTE, QUIET, ROWS, axis_of, tidy
+from jointdr.plot.axes import COLUMN_COLOR, INK, PALETTE, QUIET, ROW_COLOR, axis_of, tidy
 from jointdr.runtime import Array, is_sparse, to_numpy
 
 MOST_GROUPS = 8
-"""Values of a colour column that get a colour of their own; others are grey."""
+"""Values of a colour column that get a colour of their own, at most; others are grey."""
 
 
 def embedding_map(
@@ -23,12 +23,12 @@ def embedding_map(
     color: Any = None,
     labels: Any = None,
 ) -> Any:
-    """Both kinds of things as points, by two of their coordinates: those that lie in the same direction go together.
+    """Both kinds of entities as points, by two of their coordinates: those that lie in the same direction go together.
 
     Parameters
     ----------
     found : AssociationModel, or pair of (m_k, r) arrays
-        A fitted model, whose entities are drawn in the coordinates that its kernels see; or what `transform` returns.
+        A fitted model, whose entities are drawn in the coordinates that its kernels see; or the result of `transform`.
     ax : matplotlib Axes, optional
         By default that of a new figure.
     directions : pair of int
@@ -36,8 +36,8 @@ def embedding_map(
     names : pair of str, optional
         Of the two kinds; by default those of the model.
     color : pair of sequences (or None for a kind), optional
-        What the entities of each kind are coloured by: labels, or numbers. By default the kind.
-    labels : pair of sequences of (place, text) (or None for a kind), optional
+        Labels or numbers that the entities of each kind are coloured by; by default the kind.
+    labels : pair of sequences of (index, text) (or None for a kind), optional
         Names of some entities, which are written beside them.
 
     Returns
@@ -60,20 +60,20 @@ def embedding_map(
     ax = axis_of(ax, (5.6, 5.0))
     ax.axhline(0, color="0.88", lw=0.8, zorder=0)
     ax.axvline(0, color="0.88", lw=0.8, zorder=0)
-    markers, colours = ("o", "D"), (ROWS, COLUMNS)
+    markers, colours = ("o", "D"), (ROW_COLOR, COLUMN_COLOR)
     plain = color is None or all(part is None for part in color)
     for k, Z in enumerate(points):
         size = float(np.clip(2500 / max(len(Z), 1), 4, 28))
         style = {"marker": markers[k], "s": size if k == 0 else 0.8 * size, "linewidths": 0, "alpha": 0.65}
         given = None if color is None else color[k]
         if given is None:
-            # Beside things in colours, those without are in the background.
+            # Beside entities in colours, those without are in the background.
             shade = {"color": colours[k]} if plain else {"color": INK, "alpha": 0.3, "zorder": 0.5}
             ax.scatter(Z[:, at[0]], Z[:, at[1]], label=names[k], **{**style, **shade})
         else:
             _draw_coloured(ax, Z[:, at], given, names[k], style)
-        for place, text in () if labels is None or labels[k] is None else labels[k]:
-            ax.annotate(text, Z[place, at], (4, 3), textcoords="offset points", fontsize=8, color=INK)
+        for i, text in () if labels is None or labels[k] is None else labels[k]:
+            ax.annotate(text, Z[i, at], (4, 3), textcoords="offset points", fontsize=8, color=INK)
     ax.set(xlabel=f"direction {directions[0]}", ylabel=f"direction {directions[1]}")
     tidy(ax)
     compact = {"handletextpad": 0.2, "columnspacing": 1.0, "borderaxespad": 0.2, "fontsize": 8.5}
@@ -85,7 +85,7 @@ def embedding_map(
 
 
 def coordinates(found: Any) -> tuple[tuple[Array, Array], tuple[str, str]]:
-    """The coordinates of both kinds of entities, and what the kinds are called.
+    """The coordinates of both kinds of entities, and the names of the kinds.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def coordinates(found: Any) -> tuple[tuple[Array, Array], tuple[str, str]]:
     """
     if isinstance(found, (tuple, list)):
         if len(found) != 2:
-            raise ValueError(f"embedding_map takes the coordinates of two kinds of things, but got {len(found)}.")
+            raise ValueError(f"embedding_map takes the coordinates of two kinds of entities, but got {len(found)}.")
         tables = [np.asarray(to_numpy(Z), dtype=float) for Z in found]
         return (tables[0], tables[1]), ("rows", "columns")
     if not hasattr(found, "_sides"):
@@ -102,7 +102,7 @@ def coordinates(found: Any) -> tuple[tuple[Array, Array], tuple[str, str]]:
             f"embedding_map takes a fitted AssociationModel, or the pair that transform returns, not {found!r:.60}."
         )
     if found.embedding_ is None:
-        raise ValueError("embedding=None has no coordinates that both kinds of things share, so there is no map.")
+        raise ValueError("embedding=None has no coordinates that both kinds of entities share, so there is no map.")
     a, b = (side.points[0] for side in found._sides)
     tables = [Z.toarray() if is_sparse(Z) else np.asarray(Z, dtype=float) for Z in (a, b)]
     return (tables[0], tables[1]), found.view_names_
@@ -113,18 +113,18 @@ def groups(values: Any) -> tuple[list[str], Array]:
     labels = np.array(["" if value is None or value != value else str(value) for value in values])
     found, counts = np.unique(labels[labels != ""], return_counts=True)
     kept = [str(name) for name in found[np.argsort(-counts, kind="stable")][:MOST_GROUPS]]
-    places = {name: i for i, name in enumerate(kept)}
-    return kept, np.array([places.get(label, -1) for label in labels.tolist()])
+    index = {name: i for i, name in enumerate(kept)}
+    return kept, np.array([index.get(label, -1) for label in labels.tolist()])
 
 
 def _draw_coloured(ax: Any, Z: Array, values: Any, name: str, style: dict[str, Any]) -> None:
-    """Points in the colours of their groups, or of a scale if they are numbers."""
+    """Draw points in the colours of their groups, or of a scale if they are numbers."""
     values = np.asarray(values)
     if len(values) != len(Z):
         raise ValueError(f"color has {len(values)} values for {len(Z)} {name!r}: give one for each.")
     if values.dtype.kind in "iuf" and len(np.unique(values)) > MOST_GROUPS:
-        drawn = ax.scatter(*Z.T, c=values.astype(float), cmap="viridis", label=name, **style)
-        bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.6, aspect=30)
+        points = ax.scatter(*Z.T, c=values.astype(float), cmap="viridis", label=name, **style)
+        bar = ax.figure.colorbar(points, ax=ax, shrink=0.6, aspect=30)
         bar.outline.set_visible(False)
         bar.set_label(name, color=QUIET)
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,9 @@ import numpy as np
 from jointdr.plot.axes import MARKERS, PALETTE, axis_of, name_ends, name_ticks, tidy
 from jointdr.plot.repetitions import Curve, reach
 from jointdr.runtime import Array
+
+CURVE_COLUMNS = ("method", "metric", "k", "recall", "se")
+"""Columns of `Evaluation.curves` that are drawn."""
 
 
 class Recall(NamedTuple):
@@ -29,7 +31,7 @@ def recall_curves(found: Any, ax: Any = None, *, colors: Mapping[str, str] | Non
     Parameters
     ----------
     found : Evaluation, its table `curves`, path or mapping
-        What `jointdr.evaluation.evaluate` found; the folder or the ``curves.csv`` that `Evaluation.to_csv` wrote; or
+        The result of `jointdr.evaluation.evaluate`; the folder or the ``curves.csv`` that `Evaluation.to_csv` wrote; or
         curves of your own, as names with (k, recall) or (k, recall, error).
     ax : matplotlib Axes, optional
         By default that of a new figure.
@@ -64,7 +66,7 @@ def recall_curves(found: Any, ax: Any = None, *, colors: Mapping[str, str] | Non
 
 
 def recalls(found: Any) -> dict[str, Recall]:
-    """The curves of an evaluation, of its table, of a file of it, or of a mapping; methods without results left out.
+    """Recall curves from an evaluation, its table, a file of it, or a mapping; methods without results are left out.
 
     Raises
     ------
@@ -76,12 +78,12 @@ def recalls(found: Any) -> dict[str, Recall]:
     elif isinstance(found, Mapping):
         curves = {str(name): _recall(name, *parts) for name, parts in found.items()}
     elif hasattr(found, "statistics"):
-        if not found.links:
-            raise ValueError("This evaluation judged grades, which have no recall: Evaluation.plot draws their errors.")
-        curves = _of_table(found._curves())
+        if not found.is_implicit:
+            raise ValueError("This evaluation is of graded scores, which have no recall: Evaluation.plot draws errors.")
+        curves = _of_table(found.curves)
     else:
         try:
-            curves = _of_table({name: list(found[name]) for name in ("method", "measure", "k", "recall", "se")})
+            curves = _of_table(found)
         except (KeyError, TypeError, IndexError, ValueError):
             raise ValueError(f"recall_curves takes an Evaluation or its curves, but got {found!r:.60}.") from None
     curves = {name: curve for name, curve in curves.items() if len(curve.ks) and np.isfinite(curve.mean).all()}
@@ -97,23 +99,25 @@ def _recall(name: Any, ks: Any, mean: Any, error: Any = None) -> Recall:
     return Recall(found[0], found[1], np.nan_to_num(found[2]))
 
 
-def _read(path: Path) -> dict[str, list[Any]]:
+def _read(path: Path) -> Any:
     """A file `curves.csv`, or the one in a folder that `Evaluation.to_csv` wrote."""
+    import pandas as pd  # slow to import
+
     path = path / "curves.csv" if path.is_dir() else path
-    with open(path, newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    missing = {"method", "measure", "k", "recall", "se"}.difference(rows[0] if rows else ())
-    if missing:
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except ValueError as error:
+        raise ValueError(f"{path} is no curves.csv of an evaluation: {error}") from None
+    if missing := set(CURVE_COLUMNS).difference(table.columns):
         raise ValueError(f"{path} is no curves.csv of an evaluation: it has no column {sorted(missing)[0]!r}.")
-    return {name: [row[name] for row in rows] for name in rows[0]}
+    return table
 
 
-def _of_table(columns: Mapping[str, list[Any]]) -> dict[str, Recall]:
-    """One curve for each method, of the measure "recall" (others are for some of the links only)."""
+def _of_table(table: Any) -> dict[str, Recall]:
+    """One curve for each method, of the metric "recall" (others are of significant pairs only)."""
     points: dict[str, list[tuple[float, float, float]]] = {}
-    wanted = ("method", "measure", "k", "recall", "se")
-    for method, measure, k, recall, error in zip(*(columns[name] for name in wanted), strict=True):
-        if measure == "recall":
+    for method, metric, k, recall, error in zip(*(table[name] for name in CURVE_COLUMNS), strict=True):
+        if metric == "recall":
             points.setdefault(str(method), []).append((float(k), float(recall), float(error or "nan")))
     return {name: _recall(name, *zip(*sorted(rows), strict=True)) for name, rows in points.items()}
 
@@ -134,20 +138,20 @@ def nsee_curves(curves: Mapping[str, Any], ax: Any = None, *, xlabel: str = "sam
     Axes
         Bars are 95 % intervals of the mean over the repetitions.
     """
-    drawn = {str(name): given if isinstance(given, Curve) else _curve(name, *given) for name, given in curves.items()}
-    if not drawn:
+    found = {str(name): given if isinstance(given, Curve) else _curve(name, *given) for name, given in curves.items()}
+    if not found:
         raise ValueError("nsee_curves takes a mapping of names to (x, errors), but got an empty one.")
     ax = axis_of(ax)
     ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
     ends = []
-    for i, (name, curve) in enumerate(drawn.items()):
+    for i, (name, curve) in enumerate(found.items()):
         colour, mean = PALETTE[i % len(PALETTE)], np.exp(curve.log_mean)
         bars = None if curve.repetitions < 2 else reach(curve.repetitions) * mean * curve.error
         ax.errorbar(curve.x, mean, bars, color=colour, marker=MARKERS[i % len(MARKERS)], ms=4, lw=1.5, capsize=2)
         slope = "" if not np.isfinite(curve.slope) else f", slope {curve.slope:.2f}".replace("-", "−")
         ends.append((float(curve.x[-1]), float(mean[-1]), f"{name}{slope}", colour))
     ax.grid(alpha=0.25)
-    name_ticks(ax, np.unique(np.concatenate([curve.x for curve in drawn.values()])).tolist())
+    name_ticks(ax, np.unique(np.concatenate([curve.x for curve in found.values()])).tolist())
     tidy(ax)
     name_ends(ax, ends)
     return ax

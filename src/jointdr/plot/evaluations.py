@@ -1,74 +1,81 @@
-"""The picture of an evaluation."""
+"""The figure of an evaluation: recall curves, or bars of errors."""
 
 from __future__ import annotations
 
 import os
 import textwrap
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from jointdr.plot.axes import PALETTE, save_figure, tidy
+from jointdr.plot.axes import PALETTE, axis_of, new_figure, save_figure, tidy
 from jointdr.plot.curves import recall_curves
-from jointdr.runtime import Array
 
 
-def drawn(evaluation: Any, ax: Any = None) -> Any:
-    """Draw into axes, into a file, or into a new figure; the axes."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError('plot needs matplotlib: pip install "jointdr[plot]".') from error
+def evaluation_figure(evaluation: Any, ax: Any = None) -> Any:
+    """Recall curves or, for graded scores, bars of the root mean square error; `Evaluation.plot` draws it.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    ax : matplotlib Axes, path, or None
+        Where to draw: into these axes, into an image file, or into a new figure.
+
+    Returns
+    -------
+    Axes
+    """
     path = ax if isinstance(ax, (str, os.PathLike)) else None
     if ax is None or path is not None:
-        size = (8.5, 5.0) if evaluation.links else (8.0, 1.2 + 0.35 * len(evaluation.methods))
-        figure = Figure(figsize=size, layout="constrained")
-        ax = figure.add_subplot()
-    recall_curves(evaluation, ax) if evaluation.links else _bars(evaluation, ax)
-    ax.set_title(_title(evaluation), fontsize=9)
+        size = (8.5, 5.0) if evaluation.is_implicit else (8.0, 1.2 + 0.35 * len(evaluation.methods))
+        ax = new_figure(size).add_subplot()
+    if evaluation.is_implicit:
+        recall_curves(evaluation, ax)
+    else:
+        metric_bars(_errors(evaluation), ax, colors=dict(zip(evaluation.methods, 2 * PALETTE, strict=False)))
+        ax.set_xlabel(f"{evaluation.headline} (lower is better)")
+    title = textwrap.wrap(f"{evaluation.about}; {evaluation.averaging}", 85)
+    ax.set_title("\n".join(title), fontsize=9)
     if path is not None:
-        save_figure(figure, path, dpi=150)
+        save_figure(ax.figure, path, dpi=150)
     return ax
 
 
-def _bars(evaluation: Any, ax: Any) -> None:
-    """The root mean square error, the best method on top."""
-    order = _best_first(evaluation)
-    measure = str(evaluation.headline)
-    means = [_means(evaluation, name, [measure]) for _, name in order]
-    places = np.arange(len(order))[::-1]
-    lengths = [float(mean[0]) for mean, _ in means]
-    ax.barh(
-        places,
-        lengths,
-        xerr=[float(e[0]) for _, e in means],
-        color=[PALETTE[i % len(PALETTE)] for i, _ in order],
-        capsize=3,
-    )
-    ax.set_yticks(places, [name for _, name in order])
-    for place, length, (_, error) in zip(places, lengths, means, strict=True):
-        ax.annotate(f" {length:.3f}", (length + float(error[0]), place), va="center", fontsize=8)
+def metric_bars(
+    values: Mapping[str, tuple[float, float]], ax: Any = None, *, colors: Mapping[str, str] | None = None
+) -> Any:
+    """A metric of several methods as bars with their numbers, the first method on top.
+
+    Parameters
+    ----------
+    values : mapping of names to (value, standard error)
+    ax : matplotlib Axes, optional
+        By default that of a new figure.
+    colors : mapping of names to colours, optional
+
+    Returns
+    -------
+    Axes
+    """
+    ax = axis_of(ax, (8.0, 1.2 + 0.35 * len(values)))
+    heights = np.arange(len(values))[::-1]
+    for i, (height, (name, (value, error))) in enumerate(zip(heights, values.items(), strict=True)):
+        colour = (colors or {}).get(name, PALETTE[i % len(PALETTE)])
+        ax.barh(height, value, xerr=error or None, color=colour, capsize=3)
+        ax.annotate(f" {value:.3f}", (value + error, height), va="center", fontsize=8, color=colour)
+    ax.set_yticks(heights, list(values))
     ax.margins(x=0.12)
-    ax.set_xlabel(f"{measure} (lower is better)")
     ax.grid(alpha=0.3, axis="x")
     ax.set_axisbelow(True)
     tidy(ax)
+    return ax
 
 
-def _best_first(evaluation: Any) -> list[tuple[int, str]]:
-    """The methods that have results, with their numbers, which give them their colours."""
-    measure = evaluation.headline
-    if measure is None:
+def _errors(evaluation: Any) -> dict[str, tuple[float, float]]:
+    """The mean of the headline and its standard error (0 in a single partition), of the best method first."""
+    if evaluation.headline is None:
         raise ValueError("No method has a result that could be drawn; see failures.")
-    means = [(evaluation.statistics(name, measure)[0], i, name) for i, name in enumerate(evaluation.methods)]
-    return [(i, name) for mean, i, name in sorted(means, key=lambda item: item[0]) if np.isfinite(mean)]
-
-
-def _means(evaluation: Any, method: str, measures: list[str]) -> tuple[Array, Array]:
-    """Means and standard errors; 0 where there is a single partition, which has no error."""
-    found = np.array([evaluation.statistics(method, measure)[:3] for measure in measures])
-    return found[:, 0], np.nan_to_num(found[:, 2])
-
-
-def _title(evaluation: Any) -> str:
-    return "\n".join(textwrap.wrap(f"{evaluation.about}; {evaluation.averaged}", 85))
+    found = {name: evaluation.statistics(name, evaluation.headline) for name in evaluation.methods}
+    best = sorted((name for name in found if np.isfinite(found[name][0])), key=lambda name: found[name][0])
+    return {name: (found[name][0], float(np.nan_to_num(found[name][2]))) for name in best}

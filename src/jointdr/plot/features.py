@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.plot.axes import COLUMNS, INK, NOISE, PALETTE, QUIET, ROWS, axis_of, shortened, tidy
+from jointdr.plot.axes import COLUMN_COLOR, INK, NOISE, PALETTE, QUIET, ROW_COLOR, axis_of, cut_name, tidy
 from jointdr.runtime import Array
 
 
 def loadings(model: Any, ax: Any = None, *, direction: int = 1, view: int | None = None, n_shown: int = 8) -> Any:
-    """The features that weigh most in a direction, as bars.
+    """Bars of the features that weigh most in a direction.
 
     Parameters
     ----------
@@ -42,21 +42,21 @@ def loadings(model: Any, ax: Any = None, *, direction: int = 1, view: int | None
         tables = tables[view : view + 1]
     n_bars = sum(len(names) for _, names, _ in tables)
     ax = axis_of(ax, (5.6, 0.8 + 0.24 * (n_bars + len(tables))))
-    place, ticks, texts = 0.0, [], []
-    colours = (ROWS, COLUMNS, *PALETTE[2:])
+    top, ticks, texts = 0.0, [], []
+    colours = (ROW_COLOR, COLUMN_COLOR, *PALETTE[2:])
     for k, (title, names, weights) in enumerate(tables):
         colour = colours[(k if view is None else view) % len(colours)]
         largest = float(np.abs(weights).max(initial=0.0)) or 1.0
-        at = place - 1.0 - np.arange(len(names))
+        at = top - 1.0 - np.arange(len(names))
         ax.barh(at, weights / largest, color=colour, height=0.7)
         heading = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 9, "fontweight": "bold"}
-        ax.annotate(title, (0, place), color=colour, **heading)
+        ax.annotate(title, (0, top), color=colour, **heading)
         ticks += at.tolist()
-        texts += [shortened(name) for name in names]
-        place = float(at[-1]) - 1.3 if len(at) else place - 1.3
+        texts += [cut_name(name) for name in names]
+        top = float(at[-1]) - 1.3 if len(at) else top - 1.3
     ax.axvline(0, color=NOISE, lw=0.8)
     ax.set_yticks(ticks, texts, fontsize=8.5)
-    ax.set_ylim(place + 0.6, 0.6)
+    ax.set_ylim(top + 0.6, 0.6)
     ax.set_xlim(-1.05, 1.05)
     ax.set(title=f"Direction {direction}", xlabel="weight, of the largest")
     tidy(ax)
@@ -67,7 +67,13 @@ def loadings(model: Any, ax: Any = None, *, direction: int = 1, view: int | None
 
 
 def heaviest(model: Any, direction: int, n_shown: int) -> list[tuple[str, list[str], Array]]:
-    """(view, names, weights) of the features with the largest weights in a direction (from 1); those of 0 left out."""
+    """The features with the largest weights in a direction (from 1), without those of 0.
+
+    Returns
+    -------
+    list of (view, names, weights)
+        One for each view.
+    """
     fitted = getattr(model, "embedding_", model)
     if not hasattr(fitted, "embeddings_"):
         raise ValueError(f"loadings takes a fitted model with an embedding, which {model!r:.60} has not.")
@@ -84,7 +90,7 @@ def heaviest(model: Any, direction: int, n_shown: int) -> list[tuple[str, list[s
 
 
 def _feature_names(model: Any, fitted: Any) -> list[Any]:
-    """Of every view; numbers from 1 where features have no names."""
+    """The names of every view's features; numbers from 1 where they have none."""
     known = getattr(fitted, "_feature_names", (None,) * len(fitted.embeddings_))
     own = getattr(model, "_feature_names", known)
     return [

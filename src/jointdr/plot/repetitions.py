@@ -65,5 +65,5 @@ class Curve:
 
 
 def reach(repetitions: int) -> float:
-    """How many standard errors a 95 % interval reaches to either side: about 2, and more if repetitions are few."""
+    """The number of standard errors that a 95 % interval reaches to either side: about 2, more with few repetitions."""
     return float(student.ppf(0.975, max(repetitions - 1, 1)))

@@ -1,4 +1,4 @@
-"""The scree plot: singular values against what chance shows."""
+"""The scree plot, singular values against those of permuted data; and the figure of a rank profile."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.plot.axes import NOISE, QUIET, ROWS, axis_of, tidy, whole_numbers
+from jointdr.plot.axes import COLUMN_COLOR, NOISE, QUIET, ROW_COLOR, axis_of, pyplot, tidy, whole_numbers
 from jointdr.runtime import Array
 
 
@@ -16,13 +16,13 @@ def scree(found: Any, ax: Any = None, *, n_shown: int | None = None, rank: int |
     Parameters
     ----------
     found : RankProfile, fitted estimator, AssociationModel or array
-        What `jointdr.diagnostics.rank_profile` found has the permutations; a fitted model has its singular values alone.
+        A result of `jointdr.diagnostics.rank_profile` has the permutations; a fitted model, its singular values alone.
     ax : matplotlib Axes, optional
         By default that of a new figure.
     n_shown : int, optional
-        How many singular values are drawn; by default 10, or three times the rank found if that is more.
+        The number of singular values that are drawn; by default 10, or three times the rank found if that is more.
     rank : int, optional
-        How many directions a model uses, if that is not what `found` says: it is marked.
+        The number of directions that a model uses, to be marked where it is not that of `found`.
 
     Returns
     -------
@@ -30,18 +30,24 @@ def scree(found: Any, ax: Any = None, *, n_shown: int | None = None, rank: int |
 
     Notes
     -----
-    Filled circles are the directions that count. A singular value counts if it is above the dashed line, which is what
-    the *largest* one of permuted data rarely exceeds; the grey band is where the singular value of the same number lies
-    in 95 % of the permutations.
+    Filled circles are the directions that count. A singular value counts if it is above the dashed line, which the
+    *largest* one of permuted data rarely exceeds; the grey band holds the singular value of the same index in 95 % of
+    the permutations.
     """
     values, null, level, chosen = _parts(found)
     ax = axis_of(ax)
-    k = n_drawn(found, n_shown if n_shown is None or rank is None else max(n_shown, rank))
+    k = _n_drawn(found, n_shown if n_shown is None or rank is None else max(n_shown, rank))
     numbers = np.arange(1, k + 1)
     if len(null):
         _draw_chance(ax, numbers, null[:, :k], found.null_threshold, level, top=float(values[0]))
-    ax.plot(numbers, values[:k], color=ROWS, lw=1, alpha=0.6)
-    style: dict[str, Any] = {"color": ROWS, "ms": 5 if k <= 30 else 3.5, "ls": "none", "marker": "o", "clip_on": False}
+    ax.plot(numbers, values[:k], color=ROW_COLOR, lw=1, alpha=0.6)
+    style: dict[str, Any] = {
+        "color": ROW_COLOR,
+        "ms": 5 if k <= 30 else 3.5,
+        "ls": "none",
+        "marker": "o",
+        "clip_on": False,
+    }
     filled = k if chosen is None else min(chosen, k)
     ax.plot(numbers[:filled], values[:filled], **style)
     ax.plot(numbers[filled:], values[filled:k], **style, mfc="white")
@@ -58,8 +64,45 @@ def scree(found: Any, ax: Any = None, *, n_shown: int | None = None, rank: int |
     return ax
 
 
-def n_drawn(found: Any, n_shown: int | None) -> int:
-    """How many singular values are drawn."""
+def rank_figure(profile: Any, ax: Any = None, *, n_shown: int | None = None) -> tuple[Any, Any]:
+    """The scree plot of a rank profile, and its held-out criterion beside it; `RankProfile.plot` draws it.
+
+    Parameters
+    ----------
+    profile : RankProfile
+    ax : matplotlib Axes, pair of Axes or None
+        Two axes for the two curves; one axis for both, the criterion on a second scale; None for a new figure.
+    n_shown : int, optional
+        As in `scree`.
+
+    Returns
+    -------
+    pair of Axes
+    """
+    shared = ax is not None and np.ndim(ax) == 0
+    if ax is None:
+        ax = pyplot().subplots(1, 2, figsize=(9.5, 3.6), layout="constrained")[1]
+    axes = (ax, ax.twinx()) if shared else tuple(np.ravel(ax))
+    if len(axes) != 2:
+        raise ValueError(f"ax must be one axis or a pair of them, got {len(axes)}.")
+    scree(profile, axes[0], n_shown=n_shown)
+    _draw_criterion(axes[1], profile, min(_n_drawn(profile, n_shown), len(profile.criterion) - 1), shared)
+    return axes[0], axes[1]
+
+
+def _draw_criterion(ax: Any, profile: Any, k: int, shared: bool) -> None:
+    ax.plot(range(k + 1), profile.criterion[: k + 1], ".-", color=COLUMN_COLOR, lw=1)
+    if profile.best <= k:
+        ax.plot(profile.best, profile.criterion[profile.best], "o", color=COLUMN_COLOR, ms=9, mfc="none", mew=2)
+    ax.set_ylabel("held-out criterion (lower is better)", color=COLUMN_COLOR)
+    if not shared:
+        ax.set(title=f"Best on held-out rows: {profile.best}", xlabel="number of directions")
+        whole_numbers(ax)
+        tidy(ax)
+        ax.yaxis.label.set_color(COLUMN_COLOR)
+
+
+def _n_drawn(found: Any, n_shown: int | None) -> int:
     values, null, _, chosen = _parts(found)
     most = len(values)
     if n_shown is not None:
@@ -86,13 +129,13 @@ def _parts(found: Any) -> tuple[Array, Array, float, int | None]:
 
 
 def _draw_chance(ax: Any, numbers: Array, null: Array, threshold: float, level: float, top: float) -> None:
-    """The band of permuted data, and the line that a direction has to exceed; both are named where they are."""
+    """Draw the band of permuted data, and the line that a direction has to exceed, each with its name."""
     low, high = np.quantile(null, [0.025, 0.975], axis=0)
     ax.fill_between(numbers, low, high, color=NOISE, alpha=0.5, lw=0)
     ax.axhline(threshold, color=QUIET, lw=1, ls="--")
     text = {"textcoords": "offset points", "fontsize": 8, "color": QUIET}
-    said = f"chance rarely exceeds this ({level:.0%})"
-    ax.annotate(said, (1.0, threshold), (-2, 3), ha="right", xycoords=("axes fraction", "data"), **text)
+    label = f"chance rarely exceeds this ({level:.0%})"
+    ax.annotate(label, (1.0, threshold), (-2, 3), ha="right", xycoords=("axes fraction", "data"), **text)
     below = low[0] > 0.12 * top  # where there is room between the band and the axis
     place: dict[str, Any] = {"xytext": (2, -3 if below else 3), "va": "top" if below else "bottom"}
     ax.annotate("permuted", (numbers[0], low[0] if below else high[0]), **place, **text)

@@ -19,7 +19,7 @@ Folder = Annotated[Path, option("--out", metavar="FOLDER", help="Where the table
 Partitions = Annotated[int, option("--partitions", metavar="N", help="Random partitions to report on.")]
 Retrieved = Annotated[str, option("--at", metavar="K,K", help="Recall is of so many retrieved columns.")]
 Significant = Annotated[float, option("--significant", metavar="SCORE", help="Scores above it are reported apart.")]
-Tuned = Annotated[str, option("--tune", metavar="each|once|none", help="Tune in every partition, on one more, or not.")]
+Tune = Annotated[str, option("--tune", metavar="each|once|none", help="Tune in every partition, on one more, or not.")]
 Seed = Annotated[int, option("--seed", metavar="N", help="For everything that is drawn at random.")]
 Jobs = Annotated[int, option("--jobs", metavar="N", help="Processes at a time.")]
 
@@ -33,7 +33,7 @@ def evaluate(
     test_size: TestSize = 0.1,
     at: Retrieved = "10,20,30,40,50,60,70,80,90,100",
     significant: Significant = 0.01,
-    tune: Tuned = "each",
+    tune: Tune = "each",
     seed: Seed = 0,
     jobs: Jobs = 1,
     json: AsJson = False,
@@ -48,13 +48,13 @@ def evaluate(
       jointdr evaluate --pairs links.tsv --rows a.tsv --columns b.tsv \\
           --by both --out results
     """
-    from jointdr.evaluation import evaluate as evaluated
+    from jointdr.evaluation import evaluate as compare
 
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file: --out takes a folder.")
     counts = _counts(at)
     dyads = dyads_of(source)
-    out.mkdir(exist_ok=True)  # before the long work, so that a place where nothing can be written is told at once
+    out.mkdir(exist_ok=True)  # before the long work, so that a folder that cannot be written is an error at once
     say(f"{dyads!r}")
     options: dict[str, Any] = {
         "by": by,
@@ -66,17 +66,17 @@ def evaluate(
         "random_state": seed,
         "jobs": jobs,
     }
-    found = evaluated(dyads, None if methods is None else [name.strip() for name in methods.split(",")], **options)
+    found = compare(dyads, None if methods is None else [name.strip() for name in methods.split(",")], **options)
     found.to_csv(out)
-    say(f"{'Table and plot are' if _drawn(found, out / 'evaluation.png') else 'The table is'} in {out}.")
+    say(f"{'Table and plot are' if _draw(found, out / 'evaluation.png') else 'The table is'} in {out}.")
     if json:
         put_json(found.table.to_dict("records"))
     else:
         print(found)
 
 
-def _drawn(found: Evaluation, path: Path) -> bool:
-    """Draw the plot, or say why there is none: the numbers that took so long must not be lost for it."""
+def _draw(found: Evaluation, path: Path) -> bool:
+    """Draw the figure; without matplotlib only warn: numbers that took so long must not be lost for it."""
     try:
         found.plot(path)
     except ImportError as error:

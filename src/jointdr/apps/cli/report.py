@@ -74,22 +74,6 @@ def _fitted(path: Path) -> Any:
 
 def _about(path: Path | None) -> Any:
     """A table of anything about entities, text or numbers, with their ids as index; or None."""
-    if path is None:
-        return None
-    import pandas as pd
+    from jointdr.datasets import read_attributes
 
-    from jointdr.datasets import parquet_frame
-    from jointdr.runtime import open_text
-
-    name = path.name.lower()
-    if name.endswith((".parquet", ".pq")):
-        table = parquet_frame(path)
-        if not len(table.columns):
-            raise ValueError(f"{path} has no columns.")
-        return table if table.index.name is not None else table.set_index(table.columns[0])
-    separator = "," if name.removesuffix(".gz").endswith(".csv") else "\t"
-    with open_text(path) as file:
-        try:
-            return pd.read_csv(file, sep=separator, index_col=0, converters={0: str})
-        except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-            raise ValueError(f"{path} is not a table with ids in its first column: {error}") from None
+    return None if path is None else read_attributes(path)

@@ -19,7 +19,7 @@ Names = Annotated[
         show_default=False,
     ),
 ]
-Folder = Annotated[Path, option("--out", metavar="FOLDER", help="Where pictures, tables and unfinished work go.")]
+Folder = Annotated[Path, option("--out", metavar="FOLDER", help="Where figures, tables and unfinished work go.")]
 Fast = Annotated[bool, option("--fast", help="A tenth of the repetitions, 3 of the 20 partitions of data.")]
 Repetitions = Annotated[int | None, option("--repetitions", metavar="N", help="How many, instead of the paper's 100.")]
 Jobs = Annotated[int, option("--jobs", metavar="N", help="Processes; the numbers do not depend on it.")]
@@ -54,7 +54,7 @@ def reproduce(
     try:
         result = run_studies(names or ["all"], out=out, repetitions=repetitions, fast=fast, jobs=jobs, data=data)
     except KeyboardInterrupt:
-        say("What is finished is kept: the same command goes on from here.")
+        say("Finished repetitions are kept: the same command goes on from here.")
         raise
     if json:
         named = ("figure", "panel", "line", "answer", "difference", "error", "tolerance")

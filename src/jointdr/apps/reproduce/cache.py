@@ -42,10 +42,10 @@ class Cache:
         folder.mkdir(parents=True, exist_ok=True)
         settings = folder / "settings.json"
         if not settings.exists():
-            write(settings, json.dumps(study.settings, indent=1))
+            write_file(settings, json.dumps(study.settings, indent=1))
         numbers = {str(i): np.asarray(v).tolist() for i, v in zip(repetitions, values, strict=True)}
         batch = {"seconds": seconds, "values": numbers}
-        write(folder / f"repetitions-{repetitions[0]:04d}-{repetitions[-1]:04d}.json", json.dumps(batch))
+        write_file(folder / f"repetitions-{repetitions[0]:04d}-{repetitions[-1]:04d}.json", json.dumps(batch))
 
     def _folder(self, study: Study) -> Path:
         return self.folder / f"{study.name}-{study.key}"
@@ -60,7 +60,7 @@ def _batch(text: str, shape: tuple[int, int]) -> dict[int, Array]:
     return batch
 
 
-def write(path: Path, text: str) -> None:
+def write_file(path: Path, text: str) -> None:
     """Write a file, whole or not at all, into a folder that is made if it is not there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text)

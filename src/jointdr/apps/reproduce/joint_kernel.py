@@ -27,11 +27,11 @@ from jointdr.prediction import Recommender, ScoreBlock, judged, spread, squared_
 from jointdr.runtime import Array, is_sparse, slices
 
 LIMIT = 600.0
-"""Exponents may differ by so much within a row, so that what is lost to underflow is less than exp(−100) of the sum."""
+"""Exponents may differ by so much within a row, so that underflow loses less than exp(−100) of the sum."""
 
-BANDWIDTHS = (0.03, 0.04, 0.055, 0.075, 0.1, 0.2)
-SCALES = (0.5, None)
-"""What ``"auto"`` tries: all of both."""
+JOINT_BANDWIDTHS = (0.03, 0.04, 0.055, 0.075, 0.1, 0.2)
+JOINT_SCALES = (0.5, None)
+"""Values that ``"auto"`` tries, all of both."""
 
 
 class JointKernelRegression(Recommender):
@@ -54,6 +54,8 @@ class JointKernelRegression(Recommender):
     ----------
     embedding_ : PHD
     bandwidth_, scale_ : float
+    coordinates_ : pair of (m_k, 2r) arrays
+        Of rows and of columns, in units of the bandwidth.
     row_ids_, column_ids_, view_names_, n_features_per_view_
         As in `AssociationModel`.
 
@@ -93,51 +95,51 @@ class JointKernelRegression(Recommender):
         if isinstance(self.bandwidth, str):
             if self.bandwidth != "auto":
                 raise ValueError(f"bandwidth={self.bandwidth!r} must be 'auto' or a positive number.")
-            self.bandwidth_, self.scale_ = self._chosen(dyads)
+            self.bandwidth_, self.scale_ = self._choose(dyads)
         if not self.bandwidth_ > 0:
             raise ValueError(f"bandwidth={self.bandwidth!r} must be 'auto' or a positive number.")
-        self._remember(dyads)
         self._prepare(PHD(self.n_components, concatenate=True).fit(dyads), dyads)
         return self
 
-    def _chosen(self, dyads: Dyads) -> tuple[float, float | None]:
+    def _choose(self, dyads: Dyads) -> tuple[float, float | None]:
         """The bandwidth and scale with the best recall of some rows that are not fitted."""
         split = next(splits(dyads, "rows", 1, 0.1, self.random_state))
         some = split.test.rows(np.arange(min(self.tuning_rows, split.test.shape[0])))
         embedding = PHD(self.n_components, concatenate=True).fit(split.train)
         found: dict[tuple[float, float | None], float] = {}
-        for scale in SCALES:
-            for h in BANDWIDTHS:
+        for scale in JOINT_SCALES:
+            for h in JOINT_BANDWIDTHS:
                 model = JointKernelRegression(self.n_components, bandwidth=h, scale=scale)
                 model.bandwidth_, model.scale_ = h, scale
-                model._remember(split.train)
                 model._prepare(embedding, split.train)
                 found[h, scale] = judged(model.predict(some.A), Split(split.train, some, "rows"), recall=True)
         return max(found, key=lambda setting: found[setting])
 
     def _prepare(self, embedding: PHD, dyads: Dyads) -> None:
         """All that does not depend on the row to predict, in coordinates whose bandwidth is 1."""
+        self._remember(dyads)
         self.embedding_ = embedding
         D = embedding.joint_embedding_ * embedding.joint_singular_values_ ** (self.scale_ or 0.0)
         n_1 = dyads.n_features[0]
-        parts = [_embedded(X, P) for X, P in ((dyads.A, D[:n_1]), (dyads.B, D[n_1:]))]
+        parts = [_coordinates(X, P) for X, P in ((dyads.A, D[:n_1]), (dyads.B, D[n_1:]))]
         # Pairs of a grid are as far apart as their rows and columns are together: entities vary independently in it.
         h = self.bandwidth_ * float(np.hypot(spread(parts[0]), spread(parts[1])))
         self._map, self._origin = D[:n_1] / h, parts[0].mean(axis=0) / h
-        self._U, self._V = (Z / h - Z.mean(axis=0) / h for Z in parts)
-        self._K = np.exp(-0.5 * squared_distances(self._V, self._V))
-        self._products = self._U @ self._V.T
+        self.coordinates_ = U, V = tuple(Z / h - Z.mean(axis=0) / h for Z in parts)
+        self._K = np.exp(-0.5 * squared_distances(V, V))
+        self._products = U @ V.T
 
     def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], ScoreBlock]:
         if B is not None:
             raise ValueError("JointKernelRegression predicts scores with known columns only: leave B_new out.")
-        U = self._U if A is None else _embedded(A, self._map) - self._origin
+        U = self.coordinates_[0] if A is None else _coordinates(A, self._map) - self._origin
         return lambda at: ScoreBlock(np.stack([self._row(u) for u in U[at]]))
 
     def _row(self, u: Array) -> Array:
         """The scores of one row entity with all columns, (m_B,); O(m_A m_B²)."""
-        far = 0.5 * np.einsum("pk,pk->p", u - self._U, u - self._U)
-        E = self._V @ u - self._products  # δ·v_q
+        U, V = self.coordinates_
+        far = 0.5 * np.einsum("pk,pk->p", u - U, u - U)
+        E = V @ u - self._products  # δ·v_q
         most = E.max(axis=1, keepdims=True)
         beyond = np.flatnonzero((most - E.min(axis=1, keepdims=True))[:, 0] > LIMIT)
         E -= most
@@ -164,7 +166,8 @@ class JointKernelRegression(Recommender):
 
     def _by_definition(self, u: Array, p: int) -> tuple[Array, Array]:
         """For one known row: the logarithm of its weight and the mean of its scores, for each column; O(m_B² r)."""
-        logs = -0.5 * squared_distances(self._V + (u - self._U[p]), self._V)
+        U, V = self.coordinates_
+        logs = -0.5 * squared_distances(V + (u - U[p]), V)
         most = logs.max(axis=1, keepdims=True)
         w = np.exp(logs - most)
         y = self._scores[[p]].toarray()[0] if is_sparse(self._scores) else self._scores[p]
@@ -199,5 +202,5 @@ def by_definition(Z: Array, points: Array, y: Array, max_bytes: float = 2e8) -> 
     return result
 
 
-def _embedded(X: Array, P: Array) -> Array:
+def _coordinates(X: Array, P: Array) -> Array:
     return np.asarray(X @ P)

@@ -1,4 +1,4 @@
-"""What a reproduction leaves behind: numbers and verdicts as text."""
+"""Files of a reproduction: numbers and verdicts as text."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.apps.reproduce.cache import write
+from jointdr.apps.reproduce.cache import write_file
 from jointdr.apps.reproduce.claims import Claim
 from jointdr.apps.reproduce.study import Figure
 from jointdr.apps.reproduce.summary import Verdict
+from jointdr.evaluation import markdown_table
 from jointdr.plot import Curve
 
 Curves = Mapping[tuple[str, str], Curve]
@@ -63,7 +64,7 @@ VERDICT_COLUMNS = (
 
 
 def _row(v: Verdict) -> dict[str, str]:
-    """A verdict as text, told at the point that is farthest from the paper's."""
+    """A verdict as text, with the numbers at the point that is farthest from the paper's."""
     k = v.worst
     return {
         "figure": v.figure,
@@ -87,7 +88,7 @@ CLAIM_COLUMNS = ("figure", "statement", "paper", "ours", "monte_carlo_error", "a
 
 
 def write_verdicts(verdicts: Sequence[Verdict], claims: Sequence[Claim], folder: Path) -> list[Path]:
-    """Write verdicts.csv, claims.csv and both as verdicts.md; what figures had that were not made this time stays."""
+    """Write verdicts.csv, claims.csv and both as verdicts.md; lines of figures that were not made this time stay."""
     made = {v.figure for v in verdicts} | {claim.figure for claim in claims}
     texts, files = [], []
     for name, rows, columns, shown in (
@@ -102,7 +103,7 @@ def write_verdicts(verdicts: Sequence[Verdict], claims: Sequence[Claim], folder:
         if rows:
             files.append(path)
     if texts:
-        write(folder / "verdicts.md", "\n\n".join(texts) + "\n")
+        write_file(folder / "verdicts.md", "\n\n".join(texts) + "\n")
     return [folder / "verdicts.md", *files] if files else []
 
 
@@ -129,7 +130,7 @@ def _value_table(rows: Iterable[Mapping[str, str]]) -> str:
         )
         for row in rows
     ]
-    return markdown(head, body)
+    return markdown_table(head, body)
 
 
 def _claim_table(rows: Iterable[Mapping[str, str]]) -> str:
@@ -145,15 +146,7 @@ def _claim_table(rows: Iterable[Mapping[str, str]]) -> str:
         )
         for row in rows
     ]
-    return markdown(head, body)
-
-
-def markdown(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
-    """A table with columns of equal width."""
-    body = list(body)
-    widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
-    lines = [head, tuple("-" * w for w in widths), *body]
-    return "\n".join(f"| {' | '.join(t.ljust(w) for t, w in zip(line, widths, strict=True))} |" for line in lines)
+    return markdown_table(head, body)
 
 
 def write_rows(rows: Sequence[Mapping[str, Any]], path: Path, columns: Sequence[str] | None = None) -> None:
@@ -162,7 +155,7 @@ def write_rows(rows: Sequence[Mapping[str, Any]], path: Path, columns: Sequence[
     writer = csv.DictWriter(text, columns or list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    write(path, text.getvalue())
+    write_file(path, text.getvalue())
 
 
 def _read(path: Path) -> list[dict[str, str]]:

@@ -11,7 +11,7 @@ from typing import Any
 from jointdr import JDR, PHD
 from jointdr.apps.reproduce.paper_values import PHD as PLOTTED
 from jointdr.apps.reproduce.study import Figure, Line, Panel
-from jointdr.apps.reproduce.synthetic import Cell, study
+from jointdr.apps.reproduce.synthetic import Cell, nsee_study
 from jointdr.datasets import SyntheticModel
 
 N, R = 10, 3
@@ -29,7 +29,7 @@ LINKS: dict[str, tuple[Any, str, float]] = {
 }
 
 
-def figure(data: Any = None) -> Figure:
+def make_phd(data: Any = None) -> Figure:
     """The two panels; `data` is not used."""
     return Figure("phd", "Supplement: JDR and pHd (n = 10, r = 3, no noise)", tuple(map(_panel, LINKS)), columns=2)
 
@@ -39,8 +39,8 @@ def _panel(name: str) -> Panel:
     model = SyntheticModel(link, N, R, noise=0.0)
     m = PLOTTED[name, "JDR"].x
     curves = {label: [Cell(model, method, rows) for rows in m] for label, method in METHODS.items()}
-    measured = study(f"phd-{name}", "m", m, curves)
+    points = nsee_study(f"phd-{name}", "m", m, curves)
     return Panel(
         title,
-        tuple(Line(label, measured, label, COLOURS[label], PLOTTED.get((name, label)), tolerance) for label in METHODS),
+        tuple(Line(label, points, label, COLOURS[label], PLOTTED.get((name, label)), tolerance) for label in METHODS),
     )

@@ -1,4 +1,4 @@
-"""The pictures: log-log plots in the paper's arrangement, ours over the paper's."""
+"""The figures: log-log plots in the paper's arrangement, ours over the paper's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from jointdr.apps.reproduce.outputs import Curves
 from jointdr.apps.reproduce.study import Figure, Line, Panel
 from jointdr.apps.reproduce.summary import slope
-from jointdr.plot import Curve, name_ticks, reach, save_figure
+from jointdr.plot import Curve, name_ticks, new_figure, reach, save_figure
 
 
 def require_matplotlib() -> None:
@@ -21,10 +21,10 @@ def require_matplotlib() -> None:
         raise ImportError("reproduce draws with matplotlib, which is not installed: pip install 'jointdr[plot]'.")
 
 
-def draw(figure: Figure, curves: Curves, paths: list[Path]) -> None:
+def draw_figure(figure: Figure, curves: Curves, paths: list[Path]) -> None:
     """Draw a figure into files, in the formats that their names end with."""
     rows = -(-len(figure.panels) // figure.columns)
-    canvas = canvas_of((3.1 * figure.columns + 0.4, 2.9 * rows + 1.1))
+    canvas = new_figure((3.1 * figure.columns + 0.4, 2.9 * rows + 1.1))
     axes = canvas.subplots(rows, figure.columns, squeeze=False)
     for ax, panel in zip(axes.flat, figure.panels, strict=False):
         _draw_panel(ax, panel, curves, figure.quantity)
@@ -41,21 +41,11 @@ def draw(figure: Figure, curves: Curves, paths: list[Path]) -> None:
         frameon=False,
         title=f"{' or '.join(map(str, made))} repetitions; bars and ± are 95 % intervals",
     )
-    save(canvas, figure.name, paths)
+    write_canvas(canvas, figure.name, paths)
 
 
-def canvas_of(size: tuple[float, float]) -> Any:
-    """An empty figure of so many inches that no window belongs to."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=size, layout="constrained")
-    FigureCanvasAgg(canvas)
-    return canvas
-
-
-def save(canvas: Any, name: str, paths: list[Path]) -> None:
-    """Write a figure into files: without dates and random names inside, the same numbers give the same file."""
+def write_canvas(canvas: Any, name: str, paths: list[Path]) -> None:
+    """Write a figure to files: without dates and random names inside, the same numbers give the same file."""
     import matplotlib as mpl
 
     with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
@@ -66,10 +56,10 @@ def save(canvas: Any, name: str, paths: list[Path]) -> None:
 
 def _draw_panel(ax: Any, panel: Panel, curves: Curves, quantity: str) -> None:
     ax.set(xscale="log", yscale="log")
-    drawn = [(line, curves[line.study.name, line.curve]) for line in panel.lines]
-    for line, curve in drawn:
+    pairs = [(line, curves[line.study.name, line.curve]) for line in panel.lines]
+    for line, curve in pairs:
         _draw_line(ax, line, curve)
-    _write_slopes(ax, drawn)
+    _write_slopes(ax, pairs)
     first = panel.lines[0]
     ax.set_title(panel.title, fontsize=9)
     ax.set(xlabel=first.study.varies, ylabel=quantity)
@@ -78,7 +68,7 @@ def _draw_panel(ax: Any, panel: Panel, curves: Curves, quantity: str) -> None:
 
 
 def _draw_line(ax: Any, line: Line, curve: Curve) -> None:
-    """Ours with bars, and the paper's as hollow circles of the same colour."""
+    """Draw ours with bars, and the paper's as hollow circles of the same colour."""
     mean = np.exp(curve.log_mean)
     bars = np.nan_to_num(reach(curve.repetitions) * mean * curve.error)
     ax.errorbar(curve.x, mean, bars, color=line.colour, marker=".", linewidth=1.5, capsize=2, label=line.label)
@@ -89,11 +79,11 @@ def _draw_line(ax: Any, line: Line, curve: Curve) -> None:
         ax.plot([], [], color="0.3", label="the paper's", **style)
 
 
-def _write_slopes(ax: Any, drawn: Sequence[tuple[Line, Curve]]) -> None:
-    """The slope of every line, in its colour, in the corner below them."""
-    rising = sum(curve.slope for _, curve in drawn) > 0
-    for k, (line, curve) in enumerate(reversed(drawn)):
-        text = f"{'slope ' if k == len(drawn) - 1 else ''}{curve.slope:.2f} ± {curve.slope_error:.2f}"
+def _write_slopes(ax: Any, lines: Sequence[tuple[Line, Curve]]) -> None:
+    """Write the slope of every line, in its colour, in the corner below them."""
+    rising = sum(curve.slope for _, curve in lines) > 0
+    for k, (line, curve) in enumerate(reversed(lines)):
+        text = f"{'slope ' if k == len(lines) - 1 else ''}{curve.slope:.2f} ± {curve.slope_error:.2f}"
         if line.plotted:
             text += f", paper {slope(line.plotted.x, line.plotted.log_nsee):.2f}"
         place = {"x": 0.97 if rising else 0.03, "y": 0.03 + 0.07 * k, "ha": "right" if rising else "left"}

@@ -11,12 +11,13 @@ import numpy as np
 
 from jointdr.apps.reproduce.claims import Claim
 from jointdr.apps.reproduce.outputs import write_rows
-from jointdr.apps.reproduce.plots import canvas_of, save
+from jointdr.apps.reproduce.plots import write_canvas
 from jointdr.apps.reproduce.study import Study
+from jointdr.plot import new_figure
 from jointdr.runtime import Array
 
 Values = Mapping[str, Array]
-"""What was measured, by the name of the study: (repetitions, curves, x)."""
+"""Results by the name of the study: (repetitions, curves, x)."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Series:
     colour : str
     curves : mapping of r (or None) to the name of a curve
     shown : int or None
-        The r of the curve along k; None for what the paper did not try.
+        The r of the curve along k; None for a method that the paper did not try.
     """
 
     label: str
@@ -54,7 +55,7 @@ class RecallFigure:
     quantity : {"recall", "significant recall"}
     series : tuple of Series
     statements : callable
-        Of the series and the values: what the paper says of them, as claims.
+        Of the series and the values: the paper's claims about them.
     """
 
     name: str
@@ -70,7 +71,7 @@ class RecallFigure:
 
     @property
     def prefix(self) -> str:
-        """What the names of its curves begin with."""
+        """The beginning of the names of its curves."""
         return self.quantity.removesuffix("recall")
 
     def claims(self, values: Values) -> list[Claim]:
@@ -102,7 +103,7 @@ def write_recalls(figure: RecallFigure, values: Values, path: Path) -> None:
 
 def draw_recalls(figure: RecallFigure, values: Values, paths: list[Path]) -> None:
     """Draw both panels into files, in the formats that their names end with."""
-    canvas = canvas_of((11.5, 5.6))
+    canvas = new_figure((11.5, 5.6))
     left, right = canvas.subplots(1, 2, width_ratios=(1.0, 1.15))
     _draw_curves(left, figure, values)
     _draw_bars(right, figure, values)
@@ -112,7 +113,7 @@ def draw_recalls(figure: RecallFigure, values: Values, paths: list[Path]) -> Non
     means = f"means of {count} partitions, with standard deviations on the right" if count > 1 else "one partition"
     note = f"{means}; dotted: not in the paper"
     canvas.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False, title=note, fontsize=9)
-    save(canvas, figure.name, paths)
+    write_canvas(canvas, figure.name, paths)
 
 
 def _draw_curves(ax: Any, figure: RecallFigure, values: Values) -> None:
@@ -133,14 +134,14 @@ def _draw_bars(ax: Any, figure: RecallFigure, values: Values) -> None:
     """Groups of bars for each r; methods with one r only are left to the curves, those without any are lines."""
     last = np.flatnonzero(np.isfinite(values[figure.series[0].study.name]).all(axis=(0, 1)))[-1]
     ranks = [r for r in figure.series[0].curves if r is not None]
-    grouped = [s for s in figure.series if list(s.curves) == ranks and (len(ranks) > 1 or s is figure.series[0])]
-    width = 0.8 / len(grouped)
-    for i, s in enumerate(grouped):
+    in_groups = [s for s in figure.series if list(s.curves) == ranks and (len(ranks) > 1 or s is figure.series[0])]
+    width = 0.8 / len(in_groups)
+    for i, s in enumerate(in_groups):
         found = [s.values(values, figure.prefix, r)[:, last] for r in ranks]
-        places = np.arange(len(ranks)) + (i - (len(grouped) - 1) / 2) * width
+        at = np.arange(len(ranks)) + (i - (len(in_groups) - 1) / 2) * width
         deviations = np.nan_to_num([_deviation(v) for v in found])
         means = [v.mean() for v in found]
-        ax.bar(places, means, width, yerr=deviations, color=s.colour, capsize=2, error_kw={"linewidth": 0.8})
+        ax.bar(at, means, width, yerr=deviations, color=s.colour, capsize=2, error_kw={"linewidth": 0.8})
     for s in figure.series:
         if s.shown is None:
             mean = s.values(values, figure.prefix, None)[:, last].mean()

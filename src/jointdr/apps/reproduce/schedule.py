@@ -26,14 +26,14 @@ class Batch(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """About how long it takes."""
+        """An estimate of the time it takes."""
         return self.study.seconds * len(self.repetitions)
 
 
-def measured(
+def measure_studies(
     studies: Sequence[Study], repetitions: Sequence[int], cache: Cache, jobs: int, report: Report
 ) -> dict[str, Array]:
-    """The results of each study, (repetitions, curves, x), from the cache where they are there already.
+    """The results of each study, (repetitions, curves, x), from the cache as far as it has them.
 
     Numbers do not depend on `jobs`: every repetition has its own seed, and one thread of linear algebra.
     """
@@ -46,7 +46,7 @@ def measured(
     # Long ones last would leave a core idle; those that are timed come when all others have ended.
     batches.sort(key=lambda batch: (batch.study.alone, -batch.seconds / len(batch.repetitions)))
     pace = _Pace(batches, jobs)
-    for k, values, seconds in _finished(batches, jobs):
+    for k, values, seconds in _run(batches, jobs):
         study, numbers = batches[k]
         cache.store(study, numbers, values, seconds)
         done[study.name] |= dict(zip(numbers, values, strict=True))
@@ -64,7 +64,7 @@ def _batches(study: Study, missing: Sequence[int]) -> Iterator[Batch]:
         yield Batch(study, tuple(missing[start : start + size]))
 
 
-def _finished(batches: Sequence[Batch], jobs: int) -> Iterator[tuple[int, list[Array], float]]:
+def _run(batches: Sequence[Batch], jobs: int) -> Iterator[tuple[int, list[Array], float]]:
     """The results of all batches, with their number and the seconds they took, in the order in which they end."""
     pooled = [k for k, batch in enumerate(batches) if not batch.study.alone]
     if jobs == 1 or len(pooled) < 2:

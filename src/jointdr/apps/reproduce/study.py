@@ -1,4 +1,4 @@
-"""What a reproduction is made of: studies that are measured, and figures that draw and judge them."""
+"""The parts of a reproduction: studies that are measured, and figures that draw and judge them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ RECIPE = 1
 
 @dataclass(frozen=True)
 class Study:
-    """Something that is measured again and again, each time with its own seed.
+    """A measurement that is repeated, each time with its own seed.
 
     Parameters
     ----------
     name : str
         Unique; the seeds and the folder in the cache come from it.
     varies : str
-        What changes along x.
+        The size that changes along x.
     x : tuple of numbers
     curves : tuple of str
     measure : callable
@@ -37,7 +37,7 @@ class Study:
     seconds : float
         About how long one repetition takes on one core; for the order of work and the first guess of the time left.
     repetitions, fast_repetitions : int
-        How many are made if nothing else is asked for, and with ``fast``.
+        Their number by default, and with ``fast``.
     stream : str, optional
         Studies with the same stream have the same seeds, so that they see the same random partitions; by default each
         has its own.
@@ -71,7 +71,7 @@ class Study:
         return int(np.random.SeedSequence(entropy, spawn_key=(repetition,)).generate_state(1, np.uint64)[0])
 
     def wanted(self, repetitions: int | None, fast: bool) -> int:
-        """How many repetitions are asked for."""
+        """The number of repetitions that are asked for."""
         if repetitions is not None:
             return repetitions
         return self.fast_repetitions if fast else self.repetitions
@@ -94,7 +94,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """Lines that are drawn together, with what is said above them."""
+    """Lines that are drawn together, below a title."""
 
     title: str
     lines: tuple[Line, ...]

@@ -1,4 +1,4 @@
-"""How far curves from repetitions are from the paper's."""
+"""Verdicts: the distance of curves from repetitions to the paper's."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Verdict:
 
     @property
     def worst(self) -> int:
-        """Which point is farthest from the paper's."""
+        """The index of the point that is farthest from the paper's."""
         return int(np.argmax(np.abs(self.difference)))
 
     @property

@@ -13,11 +13,11 @@ from sklearn.base import clone
 
 from jointdr import JDR
 from jointdr.apps.reproduce.study import Study
-from jointdr.datasets import SyntheticModel, shared_blocks
+from jointdr.datasets import SyntheticModel
 from jointdr.metrics import nsee
 from jointdr.runtime import Array
 
-BLOCK_BYTES = 32_000_000
+VIEW_BYTES = 32_000_000
 """Size of a block of one view: no more than a few of these are held, whatever the number of rows."""
 
 DTYPE = np.float32
@@ -33,24 +33,24 @@ class Cell:
     m: int
 
     @property
-    def described(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """The cell as JSON values."""
-        return {"model": asdict(self.model), "method": _described(self.method), "m": self.m}
+        return {"model": asdict(self.model), "method": _parameters(self.method), "m": self.m}
 
 
-def study(
+def nsee_study(
     name: str, varies: str, x: Sequence[int], curves: Mapping[str, Sequence[Cell | None]], **options: Any
 ) -> Study:
     """A study of the mean NSEE from one cell per curve and value of x, or None where there is nothing to measure."""
-    places = [cell for row in curves.values() for cell in row]
-    cells = [cell for cell in places if cell is not None]
+    every = [cell for row in curves.values() for cell in row]
+    cells = [cell for cell in every if cell is not None]
     return Study(
         name,
         varies,
         tuple(x),
         tuple(curves),
-        partial(_errors, places, (len(curves), len(x))),
-        {"cells": [cell and cell.described for cell in places], "dtype": np.dtype(DTYPE).name},
+        partial(_errors, every, (len(curves), len(x))),
+        {"cells": [cell and cell.settings for cell in every], "dtype": np.dtype(DTYPE).name},
         seconds=_seconds(cells),
     )
 
@@ -62,11 +62,11 @@ def _errors(cells: Sequence[Cell | None], shape: tuple[int, int], seed: int) -> 
     of any cell; it makes their errors depend on each other, which the error of a slope takes into account.
     """
     found = np.full(len(cells), np.nan)
-    places: dict[Any, list[tuple[int, Cell]]] = {}
+    groups: dict[Any, list[tuple[int, Cell]]] = {}
     for i, cell in enumerate(cells):
         if cell is not None:
-            places.setdefault(cell.model.draws, []).append((i, cell))
-    for group in places.values():
+            groups.setdefault(cell.model.draws, []).append((i, cell))
+    for group in groups.values():
         at, alike = zip(*group, strict=True)
         found[list(at)] = _errors_on_shared_draws(alike, seed)
     return found.reshape(shape)
@@ -97,9 +97,9 @@ def _pieces(
     models: Sequence[SyntheticModel], ends: Sequence[int], seed: int
 ) -> Iterator[tuple[int, tuple[Array, Array], list[Array]]]:
     """Blocks of rows, cut where one of `ends` is reached, with the number of rows up to there."""
-    width = max(models[0].shape)
+    rows = max(1024, min(16_384, VIEW_BYTES // (4 * max(models[0].shape))))
     start = 0
-    for (A, B), ys in shared_blocks(models, ends[-1], max(1024, min(16_384, BLOCK_BYTES // (4 * width))), seed, DTYPE):
+    for (A, B), ys in SyntheticModel.shared_blocks(models, ends[-1], rows, seed, DTYPE):
         stop = start + len(A)
         cuts = [start, *(end for end in ends if start < end < stop), stop]
         for first, last in pairwise(cuts):
@@ -121,10 +121,10 @@ def _extend(fit: Any, X: tuple[Array, Array], y: Array) -> None:
 
 
 def _kind(cell: Cell) -> str:
-    return f"{cell.model} {sorted(_described(cell.method).items(), key=str)}"
+    return f"{cell.model} {sorted(_parameters(cell.method).items(), key=str)}"
 
 
-def _described(method: Any) -> dict[str, Any]:
+def _parameters(method: Any) -> dict[str, Any]:
     return {"class": type(method).__name__, **method.get_params(deep=False)}
 
 

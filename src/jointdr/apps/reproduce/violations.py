@@ -11,7 +11,7 @@ from typing import Any
 from jointdr import JDR
 from jointdr.apps.reproduce.paper_values import VIOLATIONS
 from jointdr.apps.reproduce.study import Figure, Line, Panel, Study
-from jointdr.apps.reproduce.synthetic import Cell, study
+from jointdr.apps.reproduce.synthetic import Cell, nsee_study
 from jointdr.datasets import SyntheticModel
 
 N, R = 100, 5
@@ -35,9 +35,9 @@ PANELS = {
 }
 
 
-def figure(data: Any = None) -> Figure:
+def make_violations(data: Any = None) -> Figure:
     """The four panels; `data` is not used."""
-    studies = {curve: measured for measured in map(_study, DATA) for curve in measured.curves}
+    studies = {curve: study for study in map(_study, DATA) for curve in study.curves}
     panels = tuple(_panel(violated, title, studies) for violated, title in PANELS.items())
     return Figure("violations", "Supplement: assumptions violated (bilinear, n = 100, r = 5)", panels, columns=4)
 
@@ -47,7 +47,7 @@ def _study(data: str) -> Study:
     model = SyntheticModel("bilinear", N, R, **special)
     m = VIOLATIONS["ideal"].x
     curves = {curve: [Cell(model, method, rows) for rows in m] for curve, method in methods.items()}
-    return study(f"violations-{data}", "m", m, curves)
+    return nsee_study(f"violations-{data}", "m", m, curves)
 
 
 def _panel(violated: str, title: str, studies: dict[str, Study]) -> Panel:
