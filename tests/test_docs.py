@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import jointdr
+from tests.test_architecture import ORDER
 
 ROOT = Path(__file__).parent.parent
 MODULES = [m.name for m in pkgutil.walk_packages(jointdr.__path__, "jointdr.")]
@@ -24,6 +25,7 @@ WITH_CODE = [page for page in PAGES if ">>>" in page.read_text()]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 REAL_DATA = {"associations.py"}  # examples on data that come with jointdr[demo]
 REFERENCE = (ROOT / "docs" / "api" / "index.rst").read_text()
+MAP = (ROOT / "docs" / "architecture.md").read_text()
 PUBLIC = [
     *("jointdr", "jointdr.metrics", "jointdr.datasets", "jointdr.io", "jointdr.plot"),
     *("jointdr.evaluation", "jointdr.diagnostics", "jointdr.apps"),
@@ -112,3 +114,30 @@ def test_the_module_names_only_what_it_exports():
         name for name in vars(jointdr) if not name.startswith("_") and not inspect.ismodule(getattr(jointdr, name))
     }
     assert public == set(jointdr.__all__)
+
+
+# ---------------------------------------------------------------- the map
+
+
+def test_the_map_has_the_rooms_in_their_order():
+    """The table of rooms on the page, with the first line of the docstring of each."""
+    rooms = [(name, importlib.import_module(f"jointdr.{name}").__doc__.splitlines()[0]) for name in ORDER]
+    assert re.findall(r"^\| `(\w+)(?:/|\.py)` \| (.+) \|$", MAP, re.MULTILINE) == rooms
+
+
+def test_the_map_names_files_that_there_are():
+    named = re.findall(r"`((?:[\w.]+/)*\w+(?:\.py|/))`|`(tests/[\w/]+)`", MAP)
+    paths = [file or folder for file, folder in named]
+    assert len(paths) > 90
+    missing = [
+        path for path in paths if not any((root / path).exists() for root in (Path(jointdr.__file__).parent, ROOT))
+    ]
+    assert missing == []
+
+
+def test_the_map_answers_each_question_with_one_file():
+    _, _, table = MAP.partition("## Where is …?")
+    rows = re.findall(r"^\| (.+\?) \| (.+) \|$", table.partition("\n## ")[0], re.MULTILINE)
+    assert len(rows) > 30
+    for question, answer in rows:
+        assert re.fullmatch(r"`[\w/]+\.py`", answer), question
