@@ -128,11 +128,9 @@ def test_the_map_has_the_rooms_in_their_order():
 def test_the_map_names_files_that_there_are():
     named = re.findall(r"`((?:[\w.]+/)*\w+(?:\.py|/))`|`(tests/[\w/]+)`", MAP)
     paths = [file or folder for file, folder in named]
+    roots = (Path(jointdr.__file__).parent, ROOT)
     assert len(paths) > 90
-    missing = [
-        path for path in paths if not any((root / path).exists() for root in (Path(jointdr.__file__).parent, ROOT))
-    ]
-    assert missing == []
+    assert [path for path in paths if not any((root / path).exists() for root in roots)] == []
 
 
 def test_the_map_answers_each_question_with_one_file():
