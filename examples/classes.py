@@ -59,7 +59,7 @@ print("indicators:", as_classes.response_(y).shape)
 print("singular values, one spectrum for each view:", [s.round(2)[:4] for s in as_classes.singular_values_])
 
 # %%
-# The five nearest pairs vote on what the last digit of a new sum is.
+# The five nearest pairs vote on the last digit of a new sum.
 
 pca = PCA(9).fit(images)
 coordinates = {

