@@ -46,7 +46,7 @@ OUTSIDE = {"../CONTRIBUTING.md": "contributing.md", "../CHANGELOG.md": "changelo
 
 
 def lead_to_pages(app, name, source):
-    """Links that lead to a file of the repository, for readers of the files, lead to its page here."""
+    """Turn links to files of the repository into links to their pages."""
     folder = "../" * name.count("/")
     text = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", rf"]({folder}auto_examples/\1.rst)", source[0])
     for path, page in OUTSIDE.items():
@@ -68,13 +68,13 @@ def mathml(display):
 # ---------------------------------------------------------------- reference
 
 autosummary_generate = True
-autodoc_typehints = "none"  # docstrings say what is taken
+autodoc_typehints = "none"  # docstrings describe the arguments
 autodoc_member_order = "groupwise"
 numpydoc_show_class_members = False  # the template lists them
 
 
 def leave_out_of_reference(app, what, name, member, skip, options):
-    """What scikit-learn's base classes bring is described there."""
+    """Leave out the members of scikit-learn's base classes, which are described there."""
     return True if getattr(member, "__module__", None) and member.__module__.startswith("sklearn") else None
 
 
@@ -98,14 +98,14 @@ ORDER = (
 )
 
 
-def place(filename):
-    """Where an example stands in the gallery; new ones come last."""
+def position(filename):
+    """The position of an example in the gallery; new ones come last."""
     name = Path(filename).stem
     return (ORDER.index(name) if name in ORDER else len(ORDER), name)
 
 
 def one_look(gallery_conf, name):
-    """Pictures of all examples look alike."""
+    """Give the figures of all examples one look."""
     matplotlib.rcParams.update(
         {
             "axes.spines.right": False,
@@ -120,7 +120,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"\.py$",
-    "within_subsection_order": place,
+    "within_subsection_order": position,
     "backreferences_dir": "api/generated/examples",
     "doc_module": ("jointdr",),
     "reset_modules": ("matplotlib", one_look),
@@ -158,7 +158,7 @@ html_sidebars = {"index": [], "getting_started": []}
 
 
 def setup(app):
-    """What Sphinx calls first."""
+    """Connect the functions above to Sphinx, which calls this first."""
     app.connect("source-read", lead_to_pages)
     app.connect("autodoc-skip-member", leave_out_of_reference)
     app.connect("autodoc-process-docstring", bars_are_bars, priority=400)  # before numpydoc

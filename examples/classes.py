@@ -50,8 +50,8 @@ X_new, y_new = pairs(new_images, new_digits, 3000, seed + 1)
 # As classes, and as a number
 # ---------------------------
 #
-# Strings, booleans and categories are taken as classes by themselves. These labels are numbers, so it has to be said;
-# otherwise 9 and 0 would be far apart.
+# Strings, booleans and categories are taken as classes by themselves. These labels are numbers, so it has to be
+# asked for; otherwise 9 and 0 would be far apart.
 
 as_classes = JDR(9, response="class", ridge=0.1, scale="sqrt").fit(X, y)
 as_number = JDR(9, ridge=0.1, scale="sqrt").fit(X, y)
@@ -59,7 +59,7 @@ print("indicators:", as_classes.response_(y).shape)
 print("singular values, one spectrum for each view:", [s.round(2)[:4] for s in as_classes.singular_values_])
 
 # %%
-# The five nearest pairs vote on what the last digit of a new sum is.
+# The five nearest pairs vote on the last digit of a new sum.
 
 pca = PCA(9).fit(images)
 coordinates = {
@@ -75,11 +75,11 @@ for name, (Z, Z_new) in coordinates.items():
     print(f"{name:18s} {numbers:4d} numbers for a pair, {100 * np.mean(answers[name] == y_new):.1f} % right")
 
 # %%
-# The picture: directions that separate digits
-# --------------------------------------------
+# Directions that separate digits
+# -------------------------------
 #
-# Images of the second half in the first two directions of each model. Told the classes, JDR spreads the digits; told
-# one number, it sees less of them in its first directions.
+# Images of the second half in the first two directions of each model. Given classes, JDR spreads the digits; given
+# one number, it shows less of them in its first directions.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
 for ax, (name, model) in zip(axes, {"ten classes": as_classes, "one number": as_number}.items(), strict=True):

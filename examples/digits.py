@@ -3,8 +3,8 @@ The same digit or not?
 ======================
 
 Coordinates of handwritten digits, learned from answers about pairs alone. JDR sees pairs of images and whether both
-show the same digit, never which digit. What it found is tried on other images, beside PCA, plain pixels, and linear
-discriminant analysis, which is told the digits.
+show the same digit, never which digit. Its coordinates are tried on other images, beside PCA, plain pixels, and
+linear discriminant analysis, which is given the digits.
 """
 
 import sys
@@ -37,7 +37,7 @@ images, new_images = images[:, varies], new_images[:, varies]
 
 
 def pairs(n_images, n_pairs, seed):
-    """The numbers of the first and of the second image of each pair; no image is paired with itself."""
+    """Indices of the first and of the second image of each pair; no image is paired with itself."""
     rng = np.random.default_rng(seed)
     first = rng.integers(n_images, size=n_pairs)
     return first, (first + rng.integers(1, n_images, size=n_pairs)) % n_images
@@ -53,7 +53,7 @@ print(f"{len(new_first)} pairs of {len(new_images)} other images to try it on")
 # Fit
 # ---
 #
-# Booleans are labels, so that y is taken as classes. All that JDR is told of the digits is in ``same``. A little
+# Booleans are labels, so that y is taken as classes. All that JDR gets to know of the digits is in ``same``. A little
 # ``ridge`` keeps pixels small that are inked in a few images only.
 
 model = JDR("auto", ridge=0.1, scale="sqrt", random_state=0).fit((images[first], images[second]), same)
@@ -65,7 +65,7 @@ print(f'JDR("auto") finds {r} directions; the means of ten digits span nine')
 # -------------------------------
 #
 # By the cosine of their coordinates, by kernel regression (on 5000 of the pairs), and by the nearest neighbour, which
-# is told the digits of the first half.
+# is given the digits of the first half.
 
 pca, lda = PCA(r).fit(images), LinearDiscriminantAnalysis().fit(images, digits)
 mean = images.mean(axis=0)
@@ -75,7 +75,7 @@ coordinates = {
     f"JDR, {r} directions": (old, new),
     f"PCA, {r} directions": ([pca.transform(images)] * 2, [pca.transform(new_images)] * 2),
     f"all {images.shape[1]} pixels": ([images - mean] * 2, [new_images - mean] * 2),
-    "LDA, told the digits": ([lda.transform(images)] * 2, [lda.transform(new_images)] * 2),
+    "LDA, given the digits": ([lda.transform(images)] * 2, [lda.transform(new_images)] * 2),
 }
 
 
@@ -97,7 +97,7 @@ for name, ((A, B), (A_new, B_new)) in coordinates.items():
     print(f"{name:23s} {roc_auc_score(answer, cosines[name]):.3f}      {by_kernel:.3f}           {100 * named:.1f} %")
 
 # %%
-# What ridge does to the cosine:
+# The effect of ridge on the cosine:
 
 for ridge in (0.001, 0.01, 0.1, 1.0):
     fitted = JDR(r, ridge=ridge, scale="sqrt").fit((images[first], images[second]), same)
@@ -115,10 +115,10 @@ figure, axes = plt.subplots(2, r, figsize=(10.4, 2.6), squeeze=False, layout="co
 for row, (name, directions) in zip(axes, {"weight": U, "covariance": np.cov(images.T) @ U}.items(), strict=True):
     row[0].set_ylabel(name, fontsize=9)
     for k, ax in enumerate(row):
-        picture = np.zeros(64)
-        picture[varies] = directions[:, k]
-        reach = np.abs(picture).max()
-        ax.imshow(picture.reshape(8, 8), cmap="RdBu_r", vmin=-reach, vmax=reach)
+        image = np.zeros(64)
+        image[varies] = directions[:, k]
+        reach = np.abs(image).max()
+        ax.imshow(image.reshape(8, 8), cmap="RdBu_r", vmin=-reach, vmax=reach)
         ax.set(xticks=[], yticks=[])
 for k, ax in enumerate(axes[0]):
     ax.set_title(f"direction {k + 1}", fontsize=9)

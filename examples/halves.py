@@ -45,9 +45,9 @@ weight = np.where(y > 0, 20.0, 1.0)  # both kinds of pairs count the same
 model = JDR(15, ridge=0.1, scale="sqrt").fit((A, B), y, sample_weight=weight)
 
 # %%
-# What does it learn here? The proxy is the mean of :math:`a' b'^\top` over true pairs less that over random ones,
+# The proxy here is the mean of :math:`a' b'^\top` over true pairs less that over random ones,
 # which is the whitened cross-covariance of the two halves: its singular vectors are the canonical directions of
-# Hotelling. JDR contains canonical correlation analysis as the case where the response says no more than "they belong
+# Hotelling. JDR contains canonical correlation analysis as the case where the response is no more than "they belong
 # together".
 #
 # Who finds the other half?
@@ -58,7 +58,7 @@ model = JDR(15, ridge=0.1, scale="sqrt").fit((A, B), y, sample_weight=weight)
 
 
 def ranks(Z_a, Z_b):
-    """The place of the right one in each row's ranking, from 1; ties count against it."""
+    """The rank of the right one in each row, from 1; ties count against it."""
     unit = [Z / np.linalg.norm(Z, axis=1, keepdims=True) for Z in (Z_a, Z_b)]
     cosines = unit[0] @ unit[1].T
     return (cosines >= np.diag(cosines)[:, None]).sum(axis=1)
@@ -73,14 +73,14 @@ found = {
     "no whitening": ranks((top[test] - mean_a) @ cross[0][:, :15], (bottom[test] - mean_b) @ cross[2][:15].T),
     "chance": np.random.default_rng(2).permutation(600) + 1,
 }
-print("                 recall@1    @10    @50   median place of 600")
+print("                 recall@1    @10    @50   median rank of 600")
 for name, place in found.items():
     at = [np.mean(place <= k) for k in (1, 10, 50)]
     print(f"{name:16s} {at[0]:8.3f} {at[1]:6.3f} {at[2]:6.3f}   {np.median(place):.0f}")
 
 # %%
-# One half of a digit does not determine the other: many images have nearly the same top. Is what is found at least the
-# bottom of the same digit?
+# One half of a digit does not determine the other: many images have nearly the same top. Is the bottom that is
+# found at least one of the same digit?
 
 Z_a, Z_b = model.transform((top[test], bottom[test]))
 cosines = (Z_a / np.linalg.norm(Z_a, axis=1, keepdims=True)) @ (Z_b / np.linalg.norm(Z_b, axis=1, keepdims=True)).T
@@ -93,8 +93,8 @@ ax.set(title="The other half among the first k of 600", xlabel="k", ylabel="reca
 plt.show()
 
 # %%
-# What it looks like
-# ------------------
+# Some tops and their bottoms
+# ---------------------------
 #
 # Tops in the first column; then their ranked bottoms, each joined to the top. A frame marks the right one.
 

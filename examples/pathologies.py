@@ -98,12 +98,12 @@ def mean_errors(case, seeds=range(3)):
     return errors.mean(axis=1)
 
 
-warnings.simplefilter("ignore", HeavyTailWarning)  # it would say, rightly, what one of the cases is about
+warnings.simplefilter("ignore", HeavyTailWarning)  # one of the cases is about heavy tails
 errors = {name: mean_errors(case) for name, case in cases.items()}
 
 # %%
-# The picture
-# -----------
+# The figure
+# ----------
 
 blue, grey, red = "#2a6fb0", "#aab4c0", "#b85a12"
 figure, axes = plt.subplots(2, 3, figsize=(11, 6.2), sharex=True, sharey=True, layout="constrained")
@@ -133,7 +133,7 @@ plt.show()
 #   ``normalize="joint"`` whitens both together.
 # - **Heavy tails.** A few rows decide the moments; ``response="rank"`` takes their power away. (``fit`` warns.)
 #
-# No single setting wins everywhere, and :func:`jointdr.diagnostics.diagnose` says which of these a data set looks like.
+# No single setting wins everywhere, and :func:`jointdr.diagnostics.diagnose` finds which of these a data set is like.
 
 for name, values in errors.items():
     best = min(zip(values, methods, strict=True))

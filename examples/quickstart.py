@@ -2,8 +2,8 @@
 Two kinds of things, and the directions that matter
 ===================================================
 
-Think of 20 000 pairs of an image and a text, each with a few dozen features, and of a score that says whether the two
-belong together. Only two hidden traits of each decide. JDR finds them; kernel regression on what it found predicts the
+Think of 20 000 pairs of an image and a text, each with a few dozen features, and a score that is 1 if the two belong
+together. Only two hidden traits of each decide. JDR finds them; kernel regression on the coordinates predicts the
 score of new pairs.
 """
 
@@ -42,8 +42,8 @@ for r, value in enumerate(values, start=1):
     print(f"{r} directions: singular value {value:.3f}, held-out score {score:.4f}")
 
 # %%
-# What was found
-# --------------
+# The directions found
+# --------------------
 
 A, B = model.transform(X_test)
 figure, axes = plt.subplots(1, 3, figsize=(11.5, 3.6), layout="constrained")

@@ -2,9 +2,9 @@
 How many directions, and can the answer be trusted?
 ===================================================
 
-Three traits of each kind of thing decide a score, but a fourth is weak. :func:`~jointdr.diagnostics.rank_profile` looks at
-the data from three sides: held-out moments, permuted scores, and a threshold. :func:`~jointdr.diagnostics.diagnose` then
-says what else may be wrong with the fit.
+Three traits of each kind of thing decide a score, but a fourth is weak. :func:`~jointdr.diagnostics.rank_profile`
+looks at the data from three sides: held-out moments, permuted scores, and a threshold.
+:func:`~jointdr.diagnostics.diagnose` then lists other possible defects of the fit.
 """
 
 import matplotlib.pyplot as plt
@@ -38,8 +38,8 @@ plt.show()
 print(diagnose(JDR(n_components=profile.best).fit(X, y), X, y))
 
 # %%
-# The same features, and a score that is even in the traits: here plain JDR has nothing to see, and the diagnosis says
-# so.
+# The same features, and a score that is even in the traits: here plain JDR has nothing to see, and the diagnosis
+# shows it.
 
 y = np.sum((X.arrays[0] @ U) ** 2 * (X.arrays[1] @ V) ** 2, axis=1)
 print(diagnose(JDR(n_components=4).fit(X, y), X, y))

@@ -2,7 +2,7 @@
 Three views: users, places and times
 ====================================
 
-Who goes where, and when? A rating may depend on all three at once, and no two of them alone say anything. JDR takes
+Who goes where, and when? A rating may depend on all three at once, and no two of them alone are informative. JDR takes
 three and more views as it takes two: the proxy is then the tensor
 
 .. math:: \\mathcal{X}_0 = \\frac{1}{m} \\sum_{i=1}^m y_i'\\, a_i' \\otimes b_i' \\otimes c_i'
@@ -76,9 +76,9 @@ plt.show()
 # When pairs matter too
 # ---------------------
 #
-# The tensor sees three-way interaction only. Let the rating be a sum of what users think of places and what places are
-# like at times: its expectation is then zero, and ``moments="all"``, which adds the proxies of all pairs of views, is
-# what finds the directions.
+# The tensor sees three-way interaction only. Let the rating be a sum of two terms, one of users and places, one of
+# places and times: its expectation is then zero, and ``moments="all"``, which adds the proxies of all pairs of views,
+# finds the directions.
 
 (A, B, C), _, truth = three_way(20_000, seed=9)
 y = np.sum((A @ truth[0]) * (B @ truth[1]) + (B @ truth[1]) * (C @ truth[2]), axis=1)

