@@ -24,6 +24,7 @@ class Unmatched:
         The ids without an entity.
     n_pairs : int
         The number of pairs that were left out because of them.
+
     """
 
     row_ids: Array

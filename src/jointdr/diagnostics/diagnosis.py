@@ -41,6 +41,7 @@ class Finding:
         The finding in a sentence.
     advice : str
         A remedy to try; empty where nothing is to be done.
+
     """
 
     name: str
@@ -58,6 +59,7 @@ class Diagnosis:
     ----------
     findings : tuple of Finding
         ``"signal"``, ``"link"``, ``"dependence"``, ``"skewness"``, ``"tails"`` and ``"rows"``.
+
     """
 
     findings: tuple[Finding, ...]
@@ -131,6 +133,7 @@ def diagnose(model: JDR, X: Any = None, y: Any = None, sample_weight: Any = None
     >>> diagnosis = diagnose(JDR(n_components=2).fit(X, y), X, y)
     >>> diagnosis["link"].level
     'problem'
+
     """
     if not isinstance(model, JDR):
         raise TypeError(f"diagnose takes a fitted JDR, but got {type(model).__name__}.")

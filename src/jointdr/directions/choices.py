@@ -141,7 +141,7 @@ def sparsity(held_out: Sequence[Fold], options: Options) -> tuple[int, int]:
 
 
 def useful_moments(held_out: Sequence[Fold], options: Options) -> frozenset[str]:
-    """Which moments beside the cross ones help: all of them, unless held-out cross moments say otherwise.
+    """Which moments beside the cross ones help: all of them, unless held-out cross moments are explained less.
 
     Within-view moments and means lie in the span of the embeddings if features are symmetric and y has no main effects
     outside of it. Where that fails (skewed features, strong main effects), they draw directions away from those that

@@ -21,7 +21,7 @@ from jointdr.moments import Moments, merged
 from jointdr.runtime import Array
 
 NEW_DIRECTION = 1e-10
-"""What is left of a vector outside a subspace counts as a new direction above this share of its length."""
+"""The rest of a vector outside a subspace counts as a new direction above this share of its length."""
 
 
 def pca(moments: Moments, options: Options) -> Embedding:
@@ -68,6 +68,7 @@ def sir(moments: Moments, options: Options) -> Embedding:
     moments : Moments
         With the ``"means"`` block, the responses being the indicators of the slices: C_ay holds p_h µ_h then.
     options : Options
+
     """
     maps = maps_of(moments, options)
     moments = moments.central()
@@ -97,6 +98,7 @@ def phd(moments: Moments, options: Options, residual: bool = False) -> Embedding
     options : Options
     residual : bool
         Whether every view has residuals of its own: the first q/K responses are the first view's, and so on.
+
     """
     maps = maps_of(moments, options)
     moments = moments.central()
@@ -140,6 +142,7 @@ def save(parts: Sequence[Moments], options: Options) -> Embedding:
     parts : sequence of Moments
         Those of each slice, with full covariances.
     options : Options
+
     """
     whole = merged(parts)
     maps = maps_of(whole, options)
@@ -159,6 +162,7 @@ def krylov_basis(H: Array, beta: Array, n_components: int) -> Array:
     H : (q, k, k) array
     beta : (k, q) array
     n_components : int
+
     """
     Q, block = np.zeros((len(beta), 0)), beta
     while Q.shape[1] < n_components:

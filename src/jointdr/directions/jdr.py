@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse.linalg import aslinearoperator
 
 from jointdr.directions import many_views, proxy, selection, tensor
 from jointdr.directions.choices import decide, folds
@@ -27,7 +28,7 @@ from jointdr.directions.options import Options
 from jointdr.directions.predictions import Multilinear
 from jointdr.directions.refine.link_functions import Link
 from jointdr.directions.refine.sweeps import Refinement, refine_embedding
-from jointdr.directions.svd import Formed, left_vectors, sketched_svd, svd
+from jointdr.directions.svd import left_vectors, sketched_svd, svd
 from jointdr.engines import Grid, Rows
 from jointdr.moments import Moments, merged
 from jointdr.runtime import Array, is_accelerated
@@ -65,6 +66,7 @@ def fit_jdr(rows: Rows | Grid, options: Options) -> Fitted:
     Returns
     -------
     Fitted
+
     """
     parts = read_moments(rows, options)  # one reduction over the rows
     many, formed = len(options.ranks) > 2, options.solver == "exact"
@@ -135,6 +137,7 @@ def jdr_from_moments(moments: Moments, options: Options, near: Array | None = No
     options : Options
     near : array, optional
         On the device where matrices are factored.
+
     """
     as_given = moments.to_numpy()
     moments = proxy.center_moments(as_given, options)
@@ -157,7 +160,7 @@ def jdr_from_moments(moments: Moments, options: Options, near: Array | None = No
     if options.solver == "exact":
         U, s, V = svd(X[0], r)  # step 2.2
     else:
-        U, s, V = sketched_svd(Formed(X[0]), r, options.solver, options.n_iter, options.generator())
+        U, s, V = sketched_svd(aslinearoperator(X[0]), r, options.solver, options.n_iter, options.generator())
     factors = sign_pairs(maps, U, s, V)
     prediction = _prediction(np.diag(s)[None], moments.y_center, options, blocks.probes, factors)
     return map_back(maps, factors, prediction)  # step 2.3
@@ -177,6 +180,7 @@ def jdr_from_rows(rows: Rows, moments: Moments, options: Options) -> Embedding:
     -----
     2 + 2·n_iter reads of the data, O(m n r) each. With features to select, the proxy passes through memory a few
     columns at a time instead.
+
     """
     maps = options.whiteners(moments)  # steps 1.1 to 1.4
     y_mean = rows.y_mean() if options.centred else np.zeros(1)

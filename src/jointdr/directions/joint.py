@@ -34,6 +34,7 @@ def joint_phd(moments: Moments, options: Options) -> Embedding:
     moments : Moments
         With the ``"cross"`` and ``"within"`` blocks and the cross covariance.
     options : Options
+
     """
     maps = maps_of(moments, options)
     moments = moments.central()
@@ -70,6 +71,7 @@ def sols(parts: Sequence[Moments], options: Options) -> Embedding:
     parts : sequence of Moments
         Those of each subpopulation, with the ``"means"`` block and the cross covariance.
     options : Options
+
     """
     whole = merged(parts)
     maps = maps_of(whole, options)
@@ -106,6 +108,7 @@ def sols_of_entities(grid: Grid, moments: Moments, options: Options) -> Embeddin
     moments : Moments
         Of the grid, with the ``"means"`` block and the cross covariance.
     options : Options
+
     """
     maps = maps_of(moments, options)
     require_directions(options, min(grid.Y.shape), "there is one direction per entity of the other kind")
@@ -126,7 +129,7 @@ def coefficients(moments: Moments, options: Options, what: str = "all views toge
 
 @dataclass(frozen=True)
 class Residuals:
-    """What least squares leaves of the responses of a block, O(rows · n).
+    """The residuals of least squares of the responses of a block, O(rows · n).
 
     (rows, q) if `joint`, the residuals of one fit on all views together; otherwise (rows, K q), view after view.
     """
@@ -155,6 +158,7 @@ def residuals(moments: Moments, options: Options, joint: bool) -> Residuals:
     options : Options
     joint : bool
         Whether all views explain y together, or each by itself.
+
     """
     if joint:
         betas = np.split(coefficients(moments, options), np.cumsum(moments.n_features)[:-1])

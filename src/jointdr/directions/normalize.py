@@ -25,7 +25,7 @@ SMALLEST_VARIANCE = {True: 1e-31, False: 1e-292}
 
 
 LOST_DIGITS = 0.375
-"""A warning says so where rounding may change results by more than ε to this power: 1e-6, and 3e-3 for float32."""
+"""Warn where rounding may change results by more than ε to this power: 1e-6, and 3e-3 for float32."""
 
 
 class SingularCovarianceWarning(UserWarning):
@@ -56,6 +56,7 @@ class Whitener:
         W: a matrix (k ≤ n is the rank of the covariance), the diagonal of one, or the identity.
     deviations : (n,) array
         The standard deviation of each feature, 1 where features are not scaled, 0 for constant ones.
+
     """
 
     mean: Array
@@ -111,7 +112,7 @@ def whiteners(
     """The normalization of each view (steps 1.1 to 1.4), O(n³) for ``"full"`` and O(n) for ``"feature"``.
 
     ``"joint"`` has the same maps as ``"full"``: what it changes is the proxy. Give the moments as they were reduced, not
-    centred yet: how far their centre lies from the mean says which variances are rounding. `central` are the same
+    centred yet: how far their centre lies from the mean shows which variances are rounding. `central` are the same
     moments about their mean, where these are at hand. Matrices are factored beside the array `near`, if it is given.
     """
     if normalize is None:
@@ -214,7 +215,7 @@ def whitening_matrix(Sigma: Array, eps: float, what: str, near: Array | None = N
 
     Scaling to correlations first makes the test for singularity independent of units and does not change the
     factor. A singular Σ is handled in its range through an eigendecomposition, with a warning. Where Σ is so nearly
-    singular that rounding shows in the result, another warning says so.
+    singular that rounding shows in the result, there is another warning.
     """
     deviations = np.sqrt(np.diag(Sigma))
     varying = np.flatnonzero(deviations > 0)
@@ -305,7 +306,7 @@ def joint_whitening(
     moments : Moments
         About the mean, with full covariances and cross covariances.
     maps : sequence of Whitener
-        They say which features are constant.
+        They show which features are constant.
     ridge : float or "auto"
     what : str
         Whose covariance it is, for the warning.
@@ -314,6 +315,7 @@ def joint_whitening(
     -------
     (Σ n_k, k) array
         k is the rank of Σ.
+
     """
     views = range(moments.n_views)
     Sigmas, keep = zip(*(regularize(moments, k, ridge, maps[k].deviations == 0) for k in views), strict=True)

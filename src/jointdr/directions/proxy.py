@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import linalg
+from scipy.sparse.linalg import LinearOperator
 
 from jointdr.directions.normalize import Whitener, joint_whitening, regularize
 from jointdr.directions.options import CROSS, Options
@@ -56,6 +57,7 @@ class NormalizedMoments:
         For ``normalize="joint"``: the maps of the joined views that read these moments off other data.
     unfoldings : tuple of (k_k, columns) arrays or None
         With three and more views: the proxy tensor unfolded along each, or sketches of that.
+
     """
 
     pairs: dict[tuple[int, int], Array]
@@ -151,6 +153,7 @@ def joint_probes(moments: Moments, maps: Sequence[Whitener], ridge: float | Lite
         About the mean, with full covariances and cross covariances.
     maps : sequence of Whitener
     ridge : float or "auto"
+
     """
     W = joint_whitening(moments, maps, ridge)
     probes = []
@@ -177,7 +180,7 @@ def _slices_of_views(moments: Moments) -> list[slice]:
     return [slice(s, e) for s, e in itertools.pairwise(np.cumsum([0, *moments.n_features]))]
 
 
-class DataProxy:
+class DataProxy(LinearOperator):
     """X₀ as an operator: products with it are reductions over the data, and it is never formed (Algorithm 2).
 
     Parameters
@@ -190,26 +193,25 @@ class DataProxy:
     -----
     One product with k columns costs O(m n k) and one read of the data. The narrow side is centred exactly; the
     wide side implicitly, (A − 1µᵀ)ᵀH = AᵀH − µ(1ᵀH), unless its means are so large that this would lose digits.
+
     """
 
     def __init__(self, rows: Rows, maps: Sequence[Whitener]) -> None:
+        super().__init__(np.float64, tuple(m.width for m in maps))
         self.rows = rows
         self.maps = tuple(maps)
         self.weight = rows.total_weight()
-        self.shape = tuple(m.width for m in maps)
-        self.dtype = float_dtype(*rows.views)
-        limit = float(np.finfo(np.float32 if "32" in str(self.dtype) else np.float64).eps) ** -0.25
+        self.precision = float_dtype(*rows.views)
+        limit = float(np.finfo(np.float32 if "32" in str(self.precision) else np.float64).eps) ** -0.25
         self.explicit = tuple(
             not is_sparse(X) and bool(np.any(np.abs(m.mean) > limit * m.deviations))
             for X, m in zip(rows.views, maps, strict=True)
         )
 
-    def matmat(self, S: Array) -> Array:
-        """X₀ S."""
+    def _matmat(self, S: Array) -> Array:
         return self._product(S, narrow=1, wide=0)
 
-    def rmatmat(self, Q: Array) -> Array:
-        """X₀ᵀ Q."""
+    def _rmatmat(self, Q: Array) -> Array:
         return self._product(Q, narrow=0, wide=1)
 
     def unitless_columns(self, max_bytes: int = 64_000_000) -> Iterator[tuple[slice, Array]]:
@@ -236,7 +238,7 @@ class DataProxy:
     def _accumulate(self, project: Callable[[Array], Array], narrow: int, wide: int) -> Array:
         m = self.maps[wide]
         center = m.mean if self.explicit[wide] else None
-        total, column_sums = self.rows.accumulate(_ProxyTimes(project, narrow, wide, center, self.dtype))
+        total, column_sums = self.rows.accumulate(_ProxyTimes(project, narrow, wide, center, self.precision))
         if not np.isfinite(total).all():
             raise ValueError(OVERFLOW)
         if center is None:
@@ -275,7 +277,7 @@ class _Projection:
 
 @dataclass(frozen=True)
 class _ProxyTimes:
-    """What one block adds to a product with the proxy: Xᵀ(w y∘H) of the wide view, and 1ᵀ(w y∘H)."""
+    """The share of one block in a product with the proxy: Xᵀ(w y∘H) of the wide view, and 1ᵀ(w y∘H)."""
 
     project: Callable[[Array], Array]
     narrow: int

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from scipy import linalg, sparse
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from jointdr.runtime import Array
 
@@ -22,36 +23,8 @@ GRAM_DOWN_TO = 0.01
 """Singular values down to this share of the largest are as good as those of the matrix if read off MMᵀ."""
 
 
-class Operator(Protocol):
-    """A matrix known by its products."""
-
-    shape: tuple[int, ...]
-
-    def matmat(self, S: Array) -> Array:
-        """X S."""
-
-    def rmatmat(self, Q: Array) -> Array:
-        """XᵀQ."""
-
-
-class Formed:
-    """A matrix in memory as an operator."""
-
-    def __init__(self, X: Array) -> None:
-        self.X = X
-        self.shape = X.shape
-
-    def matmat(self, S: Array) -> Array:
-        """X S."""
-        return np.asarray(self.X @ S)
-
-    def rmatmat(self, Q: Array) -> Array:
-        """XᵀQ."""
-        return self.X.T @ Q
-
-
 def choose_solver(solver: str, n_features: tuple[int, ...], n_components: int) -> Solver:
-    """What ``"auto"`` stands for.
+    """The solver that ``"auto"`` stands for.
 
     ``"exact"`` while every view has at most `EXACT_UP_TO` features (the proxy then takes at most 32 MB and its
     decomposition seconds), or if the sketch would be as wide as the proxy; otherwise ``"randomized"``.
@@ -113,7 +86,7 @@ def left_vectors(M: Array, n_components: int) -> tuple[Array, Array]:
 
 
 def sketched_svd(
-    X: Operator, n_components: int, solver: Solver, n_iter: int, random_state: np.random.Generator
+    X: LinearOperator, n_components: int, solver: Solver, n_iter: int, random_state: np.random.Generator
 ) -> tuple[Array, Array, Array]:
     """The r leading singular triplets from 2 + 2·n_iter products with a few columns (steps 2.1 to 2.3 of Algorithm 2).
 
@@ -137,7 +110,7 @@ def scaled_left_vectors(X: Array, n_components: int, n_iter: int = 4) -> Array:
     if 4 * n_components >= min(X.shape):
         U, s, _ = svd(X.toarray() if sparse.issparse(X) else X, n_components)
     else:
-        U, s, _ = sketched_svd(Formed(X), n_components, "randomized", n_iter, np.random.default_rng(0))
+        U, s, _ = sketched_svd(aslinearoperator(X), n_components, "randomized", n_iter, np.random.default_rng(0))
     return sign_columns(U) * s
 
 

@@ -34,6 +34,7 @@ class TensorParts:
     weights : (n_folds,) array
     tensors : list of (q, k_1, …, k_K) arrays, or None
     sketches : list of tuples of (k_k, columns) arrays, one per view, or None
+
     """
 
     weights: Array
@@ -189,7 +190,7 @@ def core_from_rows(rows: Rows, maps: Sequence[Whitener], bases: Sequence[Array])
 
 @dataclass(frozen=True)
 class _Tensor:
-    """What one block adds to the tensor about these means: its weight, and Σ w y a ⊗ b ⊗ … as (q, n_1 ⋯, n_K)."""
+    """The share of one block in the tensor about these means: its weight, and Σ w y a ⊗ b ⊗ … as (q, n_1 ⋯, n_K)."""
 
     means: tuple[Array, ...]
     dtype: Any
@@ -210,7 +211,7 @@ class _Tensor:
 
 @dataclass(frozen=True)
 class _Sketches:
-    """What one block adds to the sketch of every unfolding: its weight, and one (n_k, q s) array for each view."""
+    """The share of one block in the sketch of every unfolding: its weight, and one (n_k, q s) array for each view."""
 
     means: tuple[Array, ...]
     right: tuple[Array, ...]
@@ -226,7 +227,7 @@ class _Sketches:
 
 @dataclass(frozen=True)
 class _Contraction:
-    """What one block adds to the tensor between view k and directions of all others, (n_k, q·Π r_j)."""
+    """The share of one block in the tensor between view k and directions of all others, (n_k, q·Π r_j)."""
 
     means: tuple[Array, ...]
     right: tuple[Array, ...]

@@ -42,6 +42,7 @@ class Cluster:
     Parameters
     ----------
     client : distributed.Client, optional
+
     """
 
     client: Any = None
@@ -139,6 +140,7 @@ def distributed(source: Source, client: Any = None) -> Source:
     ...     model = PCA(2).fit(distributed(scan_npy(a=f"{folder}/a.npy")))
     >>> model.embeddings_[0].shape
     (5, 2)
+
     """
     if isinstance(client, str):
         import distributed

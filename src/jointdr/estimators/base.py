@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from jointdr.data import Dyads, Transform, Views, checked_weight, raise_if_not_finite, refuse_dyads
 from jointdr.directions import OVERFLOW, Embedding, Fitted, Link, Options, checked_embedding, explain_overflow
-from jointdr.engines import Grid, Rows, Source, Stream
-from jointdr.estimators.containers import CONTAINERS, coordinate_names, fill_containers
-from jointdr.estimators.inputs import check_features, check_source, check_views, remember_views
-from jointdr.estimators.method import Method
-from jointdr.estimators.options import exponent_of
+from jointdr.engines import Grid, Rows, Stream
+from jointdr.estimators.inputs import check_source, check_views, remember_views
+from jointdr.estimators.method import FittingMethod
+from jointdr.estimators.output import ViewsOutput
 from jointdr.estimators.responses import IDENTITY, ResponseRule
 from jointdr.estimators.saving import load_estimator, save_estimator
-from jointdr.estimators.streaming import READ_ONCE, as_source, no_response, stream_of
+from jointdr.estimators.streaming import READ_ONCE, as_source, stream_of
 from jointdr.moments import Moments, merged
-from jointdr.runtime import Array, check_choice, namespace, to_numpy
+from jointdr.runtime import Array
 
 KEEP_MOMENTS_BYTES = 100_000_000
 """`fit` keeps ``moments_`` while they are smaller than this."""
@@ -36,7 +35,7 @@ class Prepared:
 
     views: Views
     rows: Rows | Grid
-    method: Method
+    method: FittingMethod
 
     @property
     def options(self) -> Options:
@@ -44,7 +43,7 @@ class Prepared:
         return self.method.options
 
 
-class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """A linear embedding per view, found from moments.
 
     A subclass has the parameters ``views`` and ``scale`` and defines `_method`, and `_rule` unless it takes the response
@@ -72,13 +71,13 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     _embedding: Embedding
 
     def __init_subclass__(cls, **options: Any) -> None:
-        # scikit-learn's own wrapper would put only the first view into a DataFrame; `fill_containers` does all.
+        # scikit-learn's own wrapper would put only the first view into a DataFrame; `_fill_containers` does all.
         super().__init_subclass__(auto_wrap_output_keys=None, **options)
 
     # ---------------------------------------------------------------- what a subclass defines
 
     @abstractmethod
-    def _method(self, n_responses: int, once: bool) -> Method:
+    def _method(self, n_responses: int, once: bool) -> FittingMethod:
         """The method that the parameters stand for, on views as they were checked; `once` if it may read once only."""
 
     def _rule(self, **given: Any) -> ResponseRule:
@@ -107,6 +106,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             The response of each row: numbers, or labels.
         sample_weight : (m,) array, optional
             Non-negative; a weight of 2 counts as two equal rows.
+
         """
         return self._fit(X, y, sample_weight)
 
@@ -174,6 +174,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         -----
         One pass over the new rows; the memory that is kept does not grow with their number. It continues an earlier
         `fit` if that was small (m·n₁·n₂ ≤ 10⁹): a larger `fit` saves the product C_ab, which continuing needs.
+
         """
         return self._extend(X, y, sample_weight)
 
@@ -215,6 +216,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         moments : Moments, or a list of them
             The moments of all rows, or of parts of them. What the data is to decide (``"auto"``, ``moments="all"``) is
             decided by leaving out one part at a time.
+
         """
         self._require_one_read("fit_moments")
         parts = [moments] if isinstance(moments, Moments) else list(moments)
@@ -324,61 +326,6 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     # ---------------------------------------------------------------- using it
 
-    def transform(self, X: Any) -> Any:
-        """Embed each view: Uᵀ(a − µ), scaled as ``scale`` says.
-
-        Returns
-        -------
-        tuple of (m, r) arrays, one per view; in the one-matrix form one (m, 2r) array [Z_a | Z_b]; of a `Dyads` the two
-        embedded entity tables; of a `Source` an iterator of such tuples, block by block
-        """
-        source = as_source(X, None, None, self.views)
-        if source is not None:
-            return self._transform_blocks(source)
-        parts, views = self.embed(X)
-        index = (X.row_ids, X.column_ids) if isinstance(X, Dyads) else views.index
-        return self._in_container(parts, index)
-
-    def embed(self, X: Any) -> tuple[tuple[Array, ...], Views]:
-        """The embedded views as plain arrays, as `transform` computes them, and the checked views."""
-        embedding = self.solution_
-        views = check_views(self, X, reset=False, minimum_rows=1)
-        return self._coordinates(embedding, views), views
-
-    def _transform_blocks(self, source: Source) -> Iterator[Any]:
-        embedding = self.solution_
-        views = check_source(self, source, reset=False, minimum_rows=1)
-        if views.names != source.names:
-            raise ValueError(f"The source has the views {source.names}, but the model was fitted with {views.names}.")
-        rows = Stream(source).with_responses(no_response)
-        for block in rows.blocks(rows.large_block_rows()):
-            views = Views._from_parts(source.names, source.feature_names, None, block.views)
-            yield self._in_container(self._coordinates(embedding, views), None)
-
-    def transform_view(self, X: Any, view: int | str) -> Any:
-        """Embed rows of one view alone, for example images for which there is no text yet.
-
-        Parameters
-        ----------
-        X : (m, n_k) array or DataFrame
-        view : int or str
-            Which view it is: its index, from 0, or its name in ``view_names_``.
-
-        Returns
-        -------
-        (m, r) array, as `transform` gives it for that view
-        """
-        embedding, names = self.solution_, self.view_names_
-        if isinstance(view, bool) or view not in (*range(len(names)), *names):
-            raise ValueError(f"view={view!r} must be a number from 0 to {len(names) - 1} or one of {names}.")
-        k = names.index(view) if isinstance(view, str) else int(view)
-        table = Views(**{names[k]: X})
-        check_features(self, k, table.n_features[0], table.feature_names[0])
-        with np.errstate(all="ignore"):
-            Z = embedding.transform_view(k, table.arrays[0], exponent_of(self.scale))
-        _require_finite_coordinates([Z], table)
-        return fill_containers([Z], [self._coordinate_names()[k]], [table.index], self._container())[0]
-
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The held-out proxy criterion: how well the fitted proxy predicts that of other rows.
 
@@ -389,6 +336,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             without signal. For independent features it is the share of y's variance that the bilinear prediction
             explains. It compares ranks, ridges and selections within one normalization, not normalizations with each
             other.
+
         """
         refuse_dyads(X, f"{type(self).__name__}.score")
         embedding = self.solution_
@@ -403,27 +351,6 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             raise ValueError(OVERFLOW)
         return value
 
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the embedded coordinates: the view's name, the method's name and an index."""
-        names = self._coordinate_names()
-        known = getattr(self, "feature_names_in_", None)
-        if input_features is not None and self.views is not None:
-            if known is not None and not np.array_equal(known, input_features):
-                raise ValueError("input_features is not equal to feature_names_in_")
-            if len(input_features) != self.n_features_in_:
-                raise ValueError(
-                    f"input_features should have length equal to number of features ({self.n_features_in_}), "
-                    f"got {len(input_features)}"
-                )
-        return np.concatenate(names)
-
-    def set_output(self, *, transform: str | None = None) -> Self:
-        """Choose what `transform` returns: "default" arrays, or "pandas" or "polars" DataFrames, one per view."""
-        if transform is not None:
-            check_choice("transform", transform, CONTAINERS)
-            self._sklearn_output_config = {**getattr(self, "_sklearn_output_config", {}), "transform": transform}
-        return self
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, which holds plain arrays only and can be loaded safely."""
         save_estimator(self, path)
@@ -432,28 +359,6 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that `save` wrote. It gives the same results to the last bit, and no code is run."""
         return load_estimator(cls, path)
-
-    # ---------------------------------------------------------------- inner workings
-
-    def _coordinates(self, embedding: Embedding, views: Views) -> tuple[Array, ...]:
-        with np.errstate(all="ignore"):
-            parts = embedding.transform(views.arrays, exponent_of(self.scale))
-        _require_finite_coordinates(parts, views)
-        return parts
-
-    def _coordinate_names(self) -> list[Array]:
-        return coordinate_names(type(self).__name__, self.view_names_, self.solution_.ranks)
-
-    def _container(self) -> str | None:
-        return getattr(self, "_sklearn_output_config", {}).get("transform")
-
-    def _in_container(self, parts: tuple[Array, ...], index: Any) -> Any:
-        names = self._coordinate_names()
-        if self.views is not None:
-            parts, names = (np.hstack([to_numpy(Z) for Z in parts]),), [np.concatenate(names)]
-        indexes = index if isinstance(index, tuple) else (index,) * len(parts)
-        filled = fill_containers(parts, names, indexes, self._container())
-        return filled if self.views is None else filled[0]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -486,6 +391,7 @@ def prepared(
     caller : str, optional
         The name in messages; by default the model's.
     minimum_rows : int
+
     """
     reset = not hasattr(model, "view_names_")
     rows: Rows | Grid
@@ -509,13 +415,3 @@ def prepared(
             model.response_ = rule.learn(y, w)
         rows = Rows(views.arrays, rule.numbers(model.response_, y, fitting), w)
     return Prepared(views, rows, model._method(rows.n_responses, once=True))
-
-
-def _require_finite_coordinates(parts: Sequence[Array], views: Views) -> None:
-    with np.errstate(all="ignore"):
-        if all(np.isfinite(to_numpy(namespace(Z).sum(Z))) for Z in parts):
-            return
-    raise_if_not_finite(views)
-    for Z, name in zip(parts, views.names, strict=True):
-        if not np.isfinite(to_numpy(Z)).all():
-            raise ValueError(f"view {name!r} is too large to be embedded: its coordinates overflow. Rescale it.")

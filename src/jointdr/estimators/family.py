@@ -60,7 +60,7 @@ class SlicedMethod(ViewsTransformer):
 
 
 def without_score(why: str) -> Any:
-    """A `score` that is not there: asking for it says why, and `hasattr` says no."""
+    """A `score` that is not there: `hasattr` is False, and the error gives the reason."""
 
     def score(self: Any) -> Any:
         raise AttributeError(

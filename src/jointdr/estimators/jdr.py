@@ -62,7 +62,7 @@ class JDR(ViewsTransformer):
         The model that `refine` fits. ``"bilinear"``: products of the coordinates, with ``moments="all"`` also their
         squares and themselves. ``"learned"``: any smooth function of them, by random Fourier features; slower, but it
         halves the error on links that are far from bilinear, best together with ``moments="all"``. ``"auto"`` tries
-        both and takes the learned one where held-out rows say that it is better.
+        both and takes the learned one where it is better on held-out rows.
     scale : None, "sqrt" or float, default None
         `transform` multiplies the embedded coordinates by Σ to this power, so that prominent directions weigh more;
         ``"sqrt"`` is ½, as in the paper's application.
@@ -119,8 +119,8 @@ class JDR(ViewsTransformer):
     n_sweeps_ : int
         Sweeps of refinement that lowered the residual of held-out rows; 0 if none did, and the plain result was kept.
     link_ : Link
-        With ``refine``: the fitted model of the responses. ``link_.kind`` says which; ``link_.predict(Z)`` takes the
-        embedded coordinates (without ``scale``), ``link_.gradient(Z)`` says what each of them does there.
+        With ``refine``: the fitted model of the responses. ``link_.kind`` is its kind; ``link_.predict(Z)`` takes the
+        embedded coordinates (without ``scale``), ``link_.gradient(Z)`` has the slopes along them.
     moments_used_ : tuple of str
         ``"cross"`` and what ``moments="all"`` found useful beside it.
     response_ : Transform
@@ -146,6 +146,7 @@ class JDR(ViewsTransformer):
     [(20000, 3), (20000, 3)]
     >>> bool(nsee(truth, model.embeddings_) < 0.15)
     True
+
     """
 
     fewest_views = 2
@@ -217,7 +218,7 @@ class JDR(ViewsTransformer):
 
 @dataclass(frozen=True)
 class JDRMethod:
-    """JDR with checked parameters, for data of a known shape; the contract is `Method`."""
+    """JDR with checked parameters, for data of a known shape; the contract is `FittingMethod`."""
 
     options: Options
 

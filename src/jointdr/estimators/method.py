@@ -13,7 +13,7 @@ from jointdr.engines import Grid, Rows
 from jointdr.moments import Moments, merged
 
 
-class Method(Protocol):
+class FittingMethod(Protocol):
     """A method with checked parameters, for data of a known shape."""
 
     @property

@@ -47,6 +47,7 @@ def jdr_options(model: Any, n_responses: int, once: bool) -> Options:
     n_responses : int
     once : bool
         Whether ``solver="auto"`` has to mean ``"exact"``, because the data cannot be read again.
+
     """
     _check_values(model)
     n_features = model.n_features_per_view_
@@ -114,7 +115,7 @@ def _check_values(model: Any) -> None:
 
 
 def _check_many_views(model: Any) -> None:
-    """What three and more views cannot have."""
+    """Refuse parameters that three and more views cannot have."""
     if model.n_features_to_select is not None:
         raise ValueError("n_features_to_select (Algorithm 3) is for two views: leave it at None.")
     if model.solver == "countsketch":

@@ -69,6 +69,7 @@ class PHD(SupervisedMethod):
     True
     >>> PHD(2, concatenate=True).fit(X, y).transform_joint(X).shape
     (20000, 4)
+
     """
 
     def __init__(
@@ -116,11 +117,12 @@ class PHD(SupervisedMethod):
         return ByMoments(options, solution, keep, reading, quadratic_share)
 
     def transform_joint(self, X: Any) -> Array:
-        """Embed all views together, as ``concatenate=True`` has found it: Dᵀ([a; b] − µ), scaled as ``scale`` says.
+        """Embed all views together, as ``concatenate=True`` has found it: Dᵀ([a; b] − µ), scaled by ``scale``.
 
         Returns
         -------
         (m, Σ r_k) array
+
         """
         refuse_dyads(X, "PHD.transform_joint")
         D = self.joint_embedding_

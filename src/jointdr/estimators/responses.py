@@ -29,7 +29,7 @@ def is_label(y: Array) -> bool:
 
 @dataclass(frozen=True)
 class ResponseRule:
-    """The response as JDR takes it: numbers or labels, transformed as ``response`` says.
+    """The response as JDR takes it: numbers or labels, transformed by ``response``.
 
     `caller` is the name of the method, for messages; the others are its parameters.
     """

@@ -46,6 +46,7 @@ class KernelScores:
         Its kernels are evaluated between all rows and between all columns at once, which is what a start takes.
     held : float
         Memory in bytes for each of the two; without enough of it answers take longer.
+
     """
 
     def __init__(self, head: GridRegression, held: float = HELD) -> None:
@@ -94,6 +95,7 @@ class KnownColumns(Columns):
     kernel : Kernel or Mixture
     held : float
         Memory in bytes.
+
     """
 
     def __init__(self, kernel: AnyKernel, held: float) -> None:
@@ -116,6 +118,7 @@ class ChosenColumns(Columns):
     places : array of int
     held : (m_B, m_B) array, optional
         The weights of all of them, if there are any to take these from.
+
     """
 
     def __init__(self, kernel: AnyKernel, places: Array, held: Array | None = None) -> None:
@@ -130,6 +133,7 @@ class RidgeScores:
     Parameters
     ----------
     head : GridRidge
+
     """
 
     def __init__(self, head: GridRidge) -> None:

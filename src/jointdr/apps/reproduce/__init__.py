@@ -57,6 +57,7 @@ class Reproduction:
         The paper's statements on the order of methods on its data, judged on ours.
     texts : tuple of str
         Tables without verdicts.
+
     """
 
     verdicts: tuple[Verdict, ...]
@@ -111,6 +112,7 @@ def reproduce(
     Returns
     -------
     Reproduction
+
     """
     chosen = _checked_names(names)
     if jobs < 1 or (repetitions is not None and repetitions < 1):

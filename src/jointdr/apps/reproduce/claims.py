@@ -25,6 +25,7 @@ class Claim:
     differences : (partitions,) array
     least : float
         The statement holds if their mean is above this.
+
     """
 
     figure: str

@@ -33,6 +33,7 @@ class Verdict:
     plotted : (K,) array
         The paper's logarithms.
     tolerance : float
+
     """
 
     figure: str

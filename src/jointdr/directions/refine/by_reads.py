@@ -1,4 +1,4 @@
-"""Refinement of data that is not in memory: it is read again for every question that `jointdr.directions.refine.problem` asks."""
+"""Refinement of data that is not in memory: it is read again for every question of `Problem`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ class ProblemByReads(Problem):
         self.rows, self.groups = rows, RandomParts(n_folds, seed)
 
     def sweep(self, kind: str, bases: Bases, held_out: int) -> Sweep:
-        """See `Problem`."""
         charts, ranks = self.charts(bases), [H.shape[1] for H in bases]
         if kind == "bilinear":
             centre, spread = self._standardization(charts, held_out)
@@ -56,14 +55,12 @@ class ProblemByReads(Problem):
         return Sweep(bases, link, penalty, total)
 
     def judge(self, sweeps: Sequence[Sweep], held_out: int) -> Errors:
-        """See `Problem`."""
         models = tuple((self.charts(sweep.bases), sweep.link) for sweep in sweeps)
         width = max(sweep.link.basis.width for sweep in sweeps)
         count, sums, products = self.rows.accumulate(_JudgedBlock(models, self.groups, held_out), width)
         return Errors(float(count), sums, products)
 
     def on_all_rows(self, kind: str, sweep: Sweep | None, charts: Charts) -> Link:
-        """See `Problem`."""
         centre, spread = self._standardization(charts, None)
         if kind == "bilinear" or sweep is None:
             kind, penalty = "bilinear", 0.0
@@ -74,7 +71,6 @@ class ProblemByReads(Problem):
         return Link(kind, basis, RidgePath(normal, basis.n_products).coefficients(penalty))
 
     def mean_square_gradient(self, link: Link, charts: Charts) -> Array:
-        """See `Problem`."""
         weight, total = self.rows.accumulate(_SlopesOfBlock(charts, link), link.basis.width)
         return total / weight
 
@@ -140,7 +136,7 @@ class _CoordinateMoments:
 
 @dataclass(frozen=True)
 class _NormalsOfBlock:
-    """What one block adds to the normal equations of the rows that are fitted, and of those that are held out."""
+    """The share of one block in the normal equations of the rows that are fitted, and of those that are held out."""
 
     charts: Charts
     basis: Basis

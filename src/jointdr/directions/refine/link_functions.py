@@ -51,6 +51,7 @@ class Basis:
     frequencies : (d, F) array
     phases : (F,) array
         In single precision, in which cosines take a fraction of the time; they are random anyway.
+
     """
 
     centre: Array
@@ -118,6 +119,7 @@ class Link:
     basis : Basis
     theta : (width, q) array
         Coefficients of the basis.
+
     """
 
     kind: str
@@ -319,6 +321,7 @@ def fit_learned(
     -------
     link : Link
     penalty : float
+
     """
     ranks = [z.shape[1] for z in Z]
     X = side_by_side(Z)
@@ -363,6 +366,7 @@ def tune_link(
     penalty : float
     error : float
         The squared error of the rows that were held out.
+
     """
     best: tuple[float, Any] = (np.inf, None)
     for length in LENGTH_SCALES:

@@ -1,7 +1,7 @@
-"""What refinement asks of the data: links fitted to coordinates, steps of the directions, errors of held-out rows.
+"""Questions of refinement to the data: link functions of coordinates, steps of the directions, held-out errors.
 
-Two answers to the same questions: rows in memory, here, keep their coordinates from one question to the next, and rows
-of a source (`jointdr.directions.refine.by_reads`) are read again for each, with only the small model sent to where they are read.
+Two answers to the same questions: rows in memory (`in_memory`) keep their coordinates from one question to the next, and
+rows of a source (`by_reads`) are read again for each, with only the small model sent to where they are read.
 """
 
 from __future__ import annotations
@@ -14,17 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.directions.embedding import project
 from jointdr.directions.normalize import Whitener
 from jointdr.directions.refine.link_functions import (
     Link,
     Products,
-    fit_bilinear,
-    fit_learned,
-    refit_link,
 )
-from jointdr.engines import LARGE_BLOCK_BYTES, RandomParts, RowBlock, Rows, block_rows
-from jointdr.runtime import Array, as_float, float_dtype, inner, like, slices, to_numpy
+from jointdr.runtime import Array
 
 ITERATIONS = 4
 """Iterations of least squares per step. Normalized features are nearly orthonormal: more of them change nothing."""
@@ -34,7 +29,7 @@ TOLERANCE = 1e-4
 
 Bases = tuple[Array, ...]
 Charts = tuple[tuple[Array, Array], ...]
-"""What makes coordinates of features, for each view: the mean, and U in z = Uᵀ(x − mean)."""
+"""For each view, the mean and U of its coordinates z = Uᵀ(x − mean)."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +71,7 @@ class Errors:
 
 
 def least_squares(product: Callable[[Array], Array], gradient: Array, size: float) -> Array:
-    """min ‖e − Jx‖ by conjugate gradients on JᵀJx = Jᵀe, from JᵀJ as an operator, Jᵀe and ‖e‖².
+    """Min ‖e − Jx‖ by conjugate gradients on JᵀJx = Jᵀe, from JᵀJ as an operator, Jᵀe and ‖e‖².
 
     The iterates are those of LSQR, and so is the rule by which they end: a residual, or a gradient, that is small
     against what the matrix (its norm is estimated from the trace of the Lanczos matrix) and the rounding of J allow.
@@ -113,6 +108,7 @@ class Problem(ABC):
         Which products of coordinates a bilinear link has, as in `jointdr.directions.refine.link_functions.basis_of`.
     seed : int
         Of the random features of a learned link.
+
     """
 
     def __init__(self, maps: Sequence[Whitener], products: Products, seed: int) -> None:
@@ -161,87 +157,3 @@ class Problem(ABC):
     @abstractmethod
     def _gauss_newton(self, bases: Bases, link: Link, without: int | None) -> tuple[tuple[Array, float], Any]:
         """(Jᵀe, ‖e‖²) as one vector and a number, and the function from directions to JᵀJ of them, per view."""
-
-
-class ProblemInMemory(Problem):
-    """Rows in memory; coordinates and slopes are kept while they are needed.
-
-    Parameters
-    ----------
-    rows : Rows
-        With a response that is centred and scaled.
-    n_folds : int
-    """
-
-    def __init__(self, rows: Rows, maps: Sequence[Whitener], products: Products, seed: int, n_folds: int) -> None:
-        super().__init__(maps, products, seed)
-        self.views, self.Y = rows.views, rows.y
-        self.weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-        self.fold = RandomParts(n_folds, seed)(RowBlock(rows.views, rows.y, rows.weight))[0]
-        self._last: tuple[Charts, list[Array]] = ((), [])
-
-    def coordinates(self, charts: Charts) -> list[Array]:
-        """The embedded views, (m, r_k) each; the last ones are remembered."""
-        if self._last[0] is not charts:
-            self._last = charts, self._projected(charts)
-        return self._last[1]
-
-    def _projected(self, charts: Charts) -> list[Array]:
-        parts = zip(self.views, charts, strict=True)
-        return [np.asarray(to_numpy(project(X, mean, U)), dtype=float) for X, (mean, U) in parts]
-
-    def sweep(self, kind: str, bases: Bases, held_out: int) -> Sweep:
-        """See `Problem`."""
-        Z, held = self.coordinates(self.charts(bases)), self.fold == held_out
-        if kind == "bilinear":
-            link, penalty = fit_bilinear(Z, self.Y, np.where(held, 0.0, self.weight), self.products), 0.0
-        else:
-            link, penalty = fit_learned(Z, self.Y, self.weight, held_out=held, seed=self.seed)
-        E = self.Y[held] - link.predict([z[held] for z in Z])
-        errors = self.weight[held] * np.sum(E**2, axis=1)
-        return Sweep(bases, link, penalty, float(errors.sum()), errors)
-
-    def judge(self, sweeps: Sequence[Sweep], held_out: int) -> Errors:
-        """See `Problem`."""
-        E: Array = np.column_stack([np.asarray(sweep.errors) for sweep in sweeps])
-        return Errors(float(len(E)), E.sum(axis=0), E.T @ E)
-
-    def on_all_rows(self, kind: str, sweep: Sweep | None, charts: Charts) -> Link:
-        """See `Problem`."""
-        Z = self.coordinates(charts)
-        if kind == "bilinear" or sweep is None:
-            return fit_bilinear(Z, self.Y, self.weight, self.products)
-        return refit_link(sweep.link, sweep.penalty, Z, self.Y, self.weight)
-
-    def mean_square_gradient(self, link: Link, charts: Charts) -> Array:
-        """See `Problem`."""
-        return link.mean_square_gradient(self.coordinates(charts), self.weight)
-
-    def _gauss_newton(self, bases: Bases, link: Link, without: int | None) -> tuple[tuple[Array, float], Any]:
-        Z = self.coordinates(self.charts(bases))
-        weight = self.weight if without is None else np.where(self.fold == without, 0.0, self.weight)
-        root = np.sqrt(weight)
-        E = root[:, None] * (self.Y - link.predict(Z))
-        ends = np.cumsum([0, *(H.shape[1] for H in bases)])
-        G = root[:, None, None] * link.gradient(Z)
-        slopes = [G[:, :, s:e] for s, e in itertools.pairwise(ends)]
-
-        def backward(e: Array) -> list[Array]:
-            parts = zip(self.views, self.maps, slopes, strict=True)
-            return [_transposed_times(X, m, np.einsum("mq,mqr->mr", e, S)) for X, m, S in parts]
-
-        def product(directions: Bases) -> list[Array]:
-            forward = self._projected(self.pushed(directions))
-            return backward(sum(np.einsum("mr,mqr->mq", z, S) for z, S in zip(forward, slopes, strict=True)))
-
-        return (np.concatenate([g.ravel() for g in backward(E)]), float(np.sum(E**2))), product
-
-
-def _transposed_times(X: Array, m: Whitener, R: Array) -> Array:
-    """A′ᵀR of normalized features, (k, r)."""
-    dtype = float_dtype(X)
-    product = np.zeros((X.shape[1], R.shape[1]))
-    for at in slices(len(R), block_rows((X,), block_bytes=LARGE_BLOCK_BYTES)):
-        x = as_float(X[at, :], dtype)
-        product += to_numpy(inner(x, like(R[at], x)))
-    return m.pull(product - np.outer(m.mean, R.sum(axis=0)))

@@ -25,8 +25,9 @@ from jointdr.directions.embedding import Embedding, Factor, signs_of
 from jointdr.directions.normalize import RankError, Whitener
 from jointdr.directions.options import Options
 from jointdr.directions.refine.by_reads import ProblemByReads
+from jointdr.directions.refine.in_memory import ProblemInMemory
 from jointdr.directions.refine.link_functions import Link
-from jointdr.directions.refine.problem import Bases, Charts, Errors, Problem, ProblemInMemory, Sweep
+from jointdr.directions.refine.problem import Bases, Charts, Errors, Problem, Sweep
 from jointdr.engines import RowBlock, Rows, Stream
 from jointdr.moments import Moments
 from jointdr.runtime import Array
@@ -110,6 +111,7 @@ class Refinement(NamedTuple):
         The number of sweeps with the lowest residual of held-out rows; 0 if none is lower than that of the start.
     link : Link
         Fitted to all rows, in the coordinates of these directions, or of the start.
+
     """
 
     factors: list[Factor] | None
@@ -145,8 +147,9 @@ def refine_embedding(
 
     Notes
     -----
-    Sweeps are tried on all rows but those of one fold, which judge them. If these cannot tell clearly whether sweeps
+    Sweeps are tried on all rows but those of one fold, which judge them. If it is not clear from these whether sweeps
     help, the next fold is left out, and so on, at most once each. If they help, they are made on all rows.
+
     """
     centred = rows.centred()
     scale = centred.root_mean_square() or 1.0
@@ -195,7 +198,7 @@ class Divided:
     scale: float
 
     def __call__(self, block: RowBlock) -> Array:
-        """y / scale."""
+        """Y / scale."""
         return block.y / self.scale
 
 

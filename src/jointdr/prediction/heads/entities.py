@@ -38,6 +38,7 @@ class Describer:
         What is taken off each table, because distances lose digits far from 0; None for angles and sparse tables.
     units : tuple of floats
         What each table is divided by: the root mean square distance between known entities; 1 for angles.
+
     """
 
     embedding: ViewsTransformer | None
@@ -91,6 +92,7 @@ class Side:
         How many of the nearest entities have weights; None for all.
     memos : tuple of dicts, or None
         Where distances are kept for other bandwidths.
+
     """
 
     describe: Describer
@@ -144,6 +146,7 @@ class Side:
             The share of the second.
         own : float
             As in `Mixture`.
+
         """
         first = self.kernel(0, bandwidth)
         if raw_bandwidth is None:
