@@ -1,8 +1,8 @@
 """The classical methods, each a function from moments to an `Embedding`, as JDR is.
 
-All but PCA work on normalized features z = Wᵀ(x − µ), which take moments only (`jointdr.directions.normalize`), and map their
-directions back by W. So they do not depend on the units of the features, or on any other invertible affine map of
-a view. Each view is treated by itself here; `jointdr.directions.joint` has the methods for all views together.
+All but PCA work on normalized features z = Wᵀ(x − µ) and map their directions back by W. So they do not depend on the
+units of the features, or on any other invertible affine map of a view. Each view is treated by itself here; `joint` has
+the methods for all views together.
 """
 
 from __future__ import annotations

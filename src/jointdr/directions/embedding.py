@@ -44,7 +44,6 @@ class Embedding:
 
     @property
     def ranks(self) -> tuple[int, ...]:
-        """The number of directions of each view."""
         return tuple(len(s) for s in self.spectra)
 
     @property

@@ -26,8 +26,9 @@ from jointdr.runtime import Array, to_numpy
 def joint_phd(moments: Moments, options: Options) -> Embedding:
     """Principal Hessian directions of the joined features [a; b] (the paper's cpHd), and their split; O((Σ n_k)³).
 
-    As many joint directions as all views have together (2r) are kept in the prediction. Each is cut into its blocks, one per view; the embedding of a view is spanned by the leading
-    left singular vectors of its blocks, taken for normalized features.
+    As many joint directions as all views have together (2r) are kept in the prediction. Each is cut into its blocks, one
+    per view; the embedding of a view is spanned by the leading left singular vectors of its blocks, taken for
+    normalized features.
 
     Parameters
     ----------
@@ -141,7 +142,6 @@ class Residuals:
     needs_views = True
 
     def __call__(self, block: RowBlock) -> Array:
-        """The residuals as responses."""
         parts = zip(block.views, self.means, self.betas, strict=True)
         fits = [to_numpy(project(X, mean, b)) for X, mean, b in parts]
         y = block.y - self.y_mean

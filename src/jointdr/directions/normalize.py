@@ -65,12 +65,10 @@ class Whitener:
 
     @property
     def is_full(self) -> bool:
-        """Whether normalized features mix the original ones."""
         return self.matrix is not None and self.matrix.ndim == 2
 
     @property
     def width(self) -> int:
-        """The number of normalized features."""
         return int(self.matrix.shape[1]) if self.is_full else len(self.mean)
 
     @property
@@ -111,8 +109,8 @@ def whiteners(
 ) -> tuple[Whitener, ...]:
     """The normalization of each view (steps 1.1 to 1.4), O(n³) for ``"full"`` and O(n) for ``"feature"``.
 
-    ``"joint"`` has the same maps as ``"full"``: what it changes is the proxy. Give the moments as they were reduced, not
-    centred yet: how far their centre lies from the mean shows which variances are rounding. `central` are the same
+    ``"joint"`` has the same maps as ``"full"``: it changes the proxy. Give the moments as they were reduced, not centred
+    yet: how far their centre lies from the mean shows which variances are rounding. `central` are the same
     moments about their mean, where these are at hand. Matrices are factored beside the array `near`, if it is given.
     """
     if normalize is None:

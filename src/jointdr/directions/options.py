@@ -63,7 +63,6 @@ class Options:
 
     @property
     def centred(self) -> bool:
-        """Whether means are taken off."""
         return self.normalize is not None
 
     @property

@@ -42,7 +42,6 @@ class TensorParts:
     sketches: list[tuple[Array, ...]] | None = None
 
     def mean(self, folds: Sequence[int]) -> Array:
-        """The proxy tensor of these folds together."""
         assert self.tensors is not None
         return sum(self.tensors[i] for i in folds) / self._weight(folds)
 

@@ -46,9 +46,8 @@ class Prepared:
 class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """A linear embedding per view, found from moments.
 
-    A subclass has the parameters ``views`` and ``scale`` and defines `_method`, and `_rule` unless it takes the response
-    as `JDR` does, with the parameters ``response``, ``edges`` and ``n_slices``. The embedding is solved for when it is
-    first read, so that `partial_fit` costs one merge.
+    A subclass has the parameters ``views`` and ``scale`` and defines `_method`, and `_rule` unless it takes the
+    response as `JDR` does. The embedding is solved for when it is first read, so that `partial_fit` costs one merge.
     """
 
     fewest_views = 1
@@ -121,7 +120,7 @@ class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None): 
         return self
 
     def _open(self, X: Any, y: Any, sample_weight: Any, given: dict[str, Any]) -> Rows | Grid:
-        """Checked rows with the numbers that moments are taken of; the model remembers their views and their transform."""
+        """Checked rows with the numbers that moments are taken of; the model remembers views and transform."""
         if isinstance(X, Dyads):
             return self._open_dyads(X, y, sample_weight, given)
         source = as_source(X, y, sample_weight, self.views)
@@ -200,8 +199,9 @@ class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None): 
             parts = self._method(rows.n_responses, once=True).read(rows, self.moments_.n_samples if started else 0)
             if started and (parts[0].keep != self.moments_.keep or len(parts) != len(self._parts)):
                 raise ValueError(
-                    "This model cannot be extended by these rows: its parameters have changed, or it was fitted with fit "
-                    "on so much data that C_ab was left out. Start anew with partial_fit on sklearn.base.clone(model)."
+                    "This model cannot be extended by these rows: its parameters have changed, or it was fitted with "
+                    "fit on so much data that C_ab was left out. Start anew with partial_fit on "
+                    "sklearn.base.clone(model)."
                 )
             parts = [old + new for old, new in zip(self._parts, parts, strict=True)] if started else parts
             self._forget()
@@ -262,7 +262,7 @@ class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None): 
             self.keep_moments(fitted.parts)
 
     def keep_moments(self, parts: list[Moments]) -> None:
-        """Keep the moments of the rows seen so far, in the parts that the method needs; `partial_fit` goes on from them."""
+        """Keep the moments of the rows seen so far, from which `partial_fit` goes on."""
         self._parts = parts
         self.moments_ = merged(parts)
 

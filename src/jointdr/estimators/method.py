@@ -49,14 +49,12 @@ class ByMoments:
     in_parts: bool = False
 
     def read(self, rows: Rows | Grid, first_row: int = 0) -> list[Moments]:
-        """One reduction over the rows."""
         with np.errstate(all="ignore"):
             parts = [rows.moments(**self.keep)] if self.reading is None else self.reading(rows)
         require_finite(parts, rows, self.options)
         return parts
 
     def solve(self, parts: Sequence[Moments]) -> Fitted:
-        """The embedding of all parts together."""
         found = list(parts) if self.in_parts else [merged(parts)]
         if found[0].n_responses and not any((part.y_variances > 0).any() for part in found if part.weight > 0):
             warn_no_signal()
@@ -64,7 +62,6 @@ class ByMoments:
         return Fitted(self.options, embedding, list(parts))
 
     def fit(self, rows: Rows | Grid) -> Fitted:
-        """Read, then solve."""
         return self.solve(self.read(rows))
 
     def score(self, embedding: Embedding, rows: Rows) -> float:

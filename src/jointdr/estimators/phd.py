@@ -51,8 +51,8 @@ class PHD(SupervisedMethod):
 
     Notes
     -----
-    One read of the data, O(m n²); with ``residual`` three, of which one from files and sources is of y alone. `score` is the share of y's variance that the quadratic
-    prediction explains, the mean over views that are not concatenated.
+    One read of the data, O(m n²); with ``residual`` three of rows in memory, and two of files. `score` is the share of
+    y's variance that the quadratic prediction explains, the mean over views that are not concatenated.
 
     References
     ----------

@@ -48,7 +48,6 @@ class ResponseRule:
         return False
 
     def check(self, y: Any, n_rows: int, index: Any = None) -> Array:
-        """The response as it was given, checked."""
         return checked(y, n_rows, self.caller, index)
 
     def kind(self, y: Array) -> str:
@@ -100,7 +99,6 @@ class NoResponse(ResponseRule):
         return np.zeros((n_rows, 0))
 
     def learn(self, y: Array, weight: Array | None, streaming: bool = False) -> Transform:
-        """Nothing."""
         return IDENTITY
 
     def numbers(self, transform: Transform, y: Array, fitting: bool = True) -> Array:
@@ -113,7 +111,6 @@ class SlicedResponse(ResponseRule):
     """The index of each row's slice of y, or of its class where y holds labels, (rows, 1)."""
 
     def kind(self, y: Array) -> str:
-        """Classes of labels, slices of numbers."""
         return "class" if is_label(y) else "slices"
 
     def of_block(self, transform: Transform, fitting: bool = True) -> Callable[[Array], Array]:
@@ -136,7 +133,6 @@ class SliceIndex:
     transform: Transform
 
     def __call__(self, y: Array) -> Array:
-        """From checked responses."""
         return self.transform.places(y)[:, None]
 
 
@@ -155,7 +151,6 @@ class GroupedResponse(ResponseRule):
         return self.groups is not None
 
     def check(self, y: Any, n_rows: int, index: Any = None) -> Array:
-        """Numbers, no labels."""
         y = super().check(y, n_rows, index)
         if y.dtype.kind in "US":
             raise ValueError(LABELS)
@@ -176,7 +171,6 @@ class GroupedResponse(ResponseRule):
         return fit_transform_of("slices", y, weight, self.edges, self.n_slices or FEWEST_SLICES)
 
     def require_known(self, y: Array, first: bool) -> None:
-        """Raise where slices would move."""
         if self.groups is None and self.kind(y) == "slices":
             super().require_known(y, first)
 
@@ -221,7 +215,6 @@ class WithSlice:
     transform: Transform | None
 
     def __call__(self, y: Array) -> Array:
-        """From checked responses."""
         if y.dtype.kind in "US":
             raise ValueError(LABELS)
         Y = y.astype(np.float64)

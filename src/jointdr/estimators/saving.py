@@ -109,7 +109,6 @@ def _prediction_arrays(embedding: Embedding) -> dict[str, Array]:
 
 
 def _embedding(header: Mapping[str, Any], arrays: Mapping[str, Array], multilinear: bool) -> Embedding:
-    """The fitted maps, whose shapes belong together."""
     bases = tuple(stored(arrays, f"bases.{k}", (None, None)) for k in range(len(header["names"])))
     if not bases or min(min(U.shape) for U in bases) == 0:
         raise ValueError("it has views without features or directions")

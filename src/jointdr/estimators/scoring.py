@@ -70,7 +70,7 @@ def _shares(rows: Rows, of_block: Callable[[RowBlock], tuple[Array, ...]]) -> tu
 
 @dataclass(frozen=True)
 class _CriterionSums:
-    """The share of one block in the criterion: Σ w, Σ w (y − centre)², Σ w (y − µ) prediction, and Σ w x² of each view."""
+    """A block's part of the criterion: Σ w, Σ w (y − centre)², Σ w (y − µ) prediction, and Σ w x² of each view."""
 
     embedding: Embedding
     prediction: Multilinear

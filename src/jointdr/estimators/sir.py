@@ -77,7 +77,7 @@ class SIR(SlicedMethod):
 
 
 def _read_slices(rows: Rows | Grid, n_slices: int) -> list[Moments]:
-    """Moments whose responses are the indicators of the slices; those of all rows at once would be larger than views."""
+    """Moments whose responses are the indicators of the slices, which are made a block at a time."""
     assert isinstance(rows, Rows)  # `_takes_pairs`
     nbytes = 8 * sum(X.shape[1] for X in rows.views) ** 2
     reduction = _SliceMeans(n_slices, rows.pilot().get("center"), nbytes)

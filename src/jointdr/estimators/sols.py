@@ -129,8 +129,7 @@ class SOLSMethod(ByMoments):
 
     by_entities: bool = False
 
-    def fit(self, rows: Rows | Grid) -> Fitted:
-        """Read, then solve."""
+    def fit(self, rows: Rows | Grid) -> Fitted:  # noqa: D102
         if not (isinstance(rows, Grid) and self.by_entities):
             return super().fit(rows)
         (moments,) = self.read(rows)

@@ -88,7 +88,6 @@ class Checked:
     caller: str
 
     def __call__(self, block: RowBlock) -> Array:
-        """Finite floats, or labels."""
         y = block.y[:, 0] if block.y.ndim == 2 and block.y.shape[1] == 1 else block.y
         if y.dtype.kind == "f" and not np.isfinite(y).all():
             row = block.first_row + int(np.argwhere(~np.isfinite(y))[0, 0])
@@ -108,5 +107,4 @@ class Respond:
     caller: str
 
     def __call__(self, block: RowBlock) -> Array:
-        """The transformed responses."""
         return self.transform(Checked(self.caller)(block))

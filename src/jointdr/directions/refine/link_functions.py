@@ -67,7 +67,6 @@ class Basis:
 
     @property
     def width(self) -> int:
-        """The number of features."""
         return self.n_products + len(self.phases)
 
     def features(self, Z: Array) -> Array:
@@ -147,7 +146,6 @@ class Link:
 
     @property
     def is_scalar(self) -> bool:
-        """Whether there is one response."""
         return self.theta.shape[1] == 1
 
     @property

@@ -1,7 +1,6 @@
 """Questions of refinement to the data: link functions of coordinates, steps of the directions, held-out errors.
 
-Two answers to the same questions: rows in memory (`in_memory`) keep their coordinates from one question to the next, and
-rows of a source (`by_reads`) are read again for each, with only the small model sent to where they are read.
+Rows in memory (`in_memory`) keep their coordinates from one question to the next, and rows of a source (`by_reads`) are read again for each, with only the small model sent to where they are read.
 """
 
 from __future__ import annotations
@@ -58,7 +57,6 @@ class Errors:
         return Errors(self.count + other.count, self.sums + other.sums, self.products + other.products)
 
     def of(self, at: slice) -> Errors:
-        """Those of some of the models."""
         return Errors(self.count, self.sums[at], self.products[at, at])
 
     def standard_errors(self, before: int, after: int) -> float:

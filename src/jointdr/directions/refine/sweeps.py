@@ -198,7 +198,6 @@ class Divided:
     scale: float
 
     def __call__(self, block: RowBlock) -> Array:
-        """Y / scale."""
         return block.y / self.scale
 
 
