@@ -45,7 +45,6 @@ def subspace_error(U: Array, U_hat: Array) -> float:
     >>> from jointdr.metrics import subspace_error
     >>> round(subspace_error(np.eye(3)[:, :1], np.array([[3.0], [4.0], [0.0]])), 12)
     0.8
-
     """
     U, U_hat = np.asarray(U, dtype=float), np.asarray(U_hat, dtype=float)
     if U.ndim != 2 or U_hat.ndim != 2 or U.shape[0] != U_hat.shape[0]:
@@ -69,7 +68,6 @@ def nsee(true: Sequence[Array], estimated: Sequence[Array]) -> float:
     -------
     float
         Between 0 and 1.
-
     """
     if len(true) != len(estimated):
         raise ValueError(f"true has {len(true)} views and estimated has {len(estimated)}.")
@@ -96,7 +94,6 @@ def recall_at_k(scores: Array, truth: Any, k: int | Sequence[int]) -> Any:
     >>> from jointdr.metrics import recall_at_k
     >>> recall_at_k([[0.9, 0.1, 0.5], [0.2, 0.3, 0.1]], [[1, 1, 0], [0, 0, 0]], k=2)
     0.5
-
     """
     scores, gains = _ranked(scores, truth)
     positive = gains > 0
@@ -127,7 +124,6 @@ def ndcg_at_k(scores: Array, truth: Any, k: int | None = None) -> float:
     >>> from jointdr.metrics import ndcg_at_k
     >>> ndcg_at_k([[0.9, 0.1, 0.5]], [[3, 0, 1]])
     1.0
-
     """
     scores, gains = _ranked(scores, truth)
     if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or int(k) < 1):
@@ -157,7 +153,6 @@ def average_precision(scores: Array, truth: Any) -> float:
     >>> from jointdr.metrics import average_precision
     >>> average_precision([[0.9, 0.1, 0.5]], [[1, 1, 0]]) == (1 / 1 + 2 / 3) / 2
     True
-
     """
     scores, gains = _ranked(scores, truth)
     rows = (gains > 0).any(axis=1)
@@ -183,7 +178,6 @@ def concordance_index(predicted: Array, truth: Array) -> float:
     >>> from jointdr.metrics import concordance_index
     >>> round(concordance_index([0.1, 0.4, 0.3], [1.0, 2.0, 3.0]), 12)
     0.666666666667
-
     """
     predicted, truth = _paired(predicted, truth)
     total = len(truth) * (len(truth) - 1) / 2
@@ -204,7 +198,6 @@ def rmse(predicted: Array, truth: Array) -> float:
     Parameters
     ----------
     predicted, truth : arrays of one shape
-
     """
     predicted, truth = _paired(predicted, truth)
     largest = max(float(np.max(np.abs(predicted))), float(np.max(np.abs(truth))))

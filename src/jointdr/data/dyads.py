@@ -46,7 +46,6 @@ class PairRows:
     table : (entities, n) array or sparse matrix
     at : (pairs,) array of int
         The entity of each pair.
-
     """
 
     def __init__(self, table: Array, at: Array) -> None:
@@ -100,7 +99,6 @@ class Dyads:
     Dyads(a: 6 × 3, b: 5 × 2, all 30 pairs)
     >>> dyads.pairs(rng.random((6, 5)) < 0.5)
     Dyads(a: 6 × 3, b: 5 × 2, 15 of 30 pairs)
-
     """
 
     def __init__(
@@ -175,7 +173,6 @@ class Dyads:
         >>> known = pd.DataFrame({"drug": ["x", "y"], "target": ["q", "p"], "affinity": [0.5, 0.25]})
         >>> Dyads.from_tables(known, drugs, targets, names=("drug", "target"))
         Dyads(drug: 2 × 1, target: 3 × 1, all 6 pairs, 2 of them stored)
-
         """
         if observed is not None and observed != "stored":
             raise ValueError(f"observed={observed!r} is not understood here; give None or 'stored'.")
@@ -208,7 +205,6 @@ class Dyads:
             Whether equal rows of a view are one entity.
         duplicates : {"error", "mean", "sum", "max", "last"}
             What is done then with samples of the same pair.
-
         """
         views = as_views(X, "from_samples")
         if len(views.arrays) != 2:
@@ -298,7 +294,6 @@ class Dyads:
         ----------
         mask : boolean (m_A, m_B) array, dense or sparse, or (n_observed,) vector
             A vector says it for each observed pair, row by row, in the order of `triples`.
-
         """
         if not is_sparse(mask) and np.ndim(mask) == 1:
             chosen = np.asarray(mask)
@@ -350,7 +345,6 @@ class Dyads:
         O(|Ω| n²). The moments count pairs, not entities: a rule that asks how many independent rows there are
         (``ridge="auto"``) is told too many. Moments of other dyads merge exactly with ``means="pairs"``; with
         ``"entities"`` if they have the same centres.
-
         """
         return self.grid.moments(means=means, center=center, y_center=y_center, **keep)
 

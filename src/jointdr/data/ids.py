@@ -24,7 +24,6 @@ class Unmatched:
         The ids without an entity.
     n_pairs : int
         The number of pairs that were left out because of them.
-
     """
 
     row_ids: Array

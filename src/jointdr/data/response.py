@@ -42,7 +42,6 @@ class Transform:
         ``"rank"``, the two bounds for ``"clip"``, the inner edges for ``"slices"``, the labels for ``"class"``.
     function : callable, optional
         A transform of the user's own.
-
     """
 
     kind: str
@@ -109,7 +108,6 @@ def fit_transform_of(
         classes, instead of reading them off y.
     n_slices : int
         Number of slices of about equal weight.
-
     """
     if callable(response):
         return Transform("callable", np.empty(0), response)
@@ -329,7 +327,6 @@ def tail_check(y: Any, share: float = 0.01) -> Tail:
     False
     >>> tail_check(rng.standard_t(1.5, 10_000)).is_heavy
     True
-
     """
     y = np.asarray(y, dtype=float).ravel()
     k = max(50, int(share * len(y)))

@@ -28,7 +28,6 @@ class Split:
         The entities of `test` are new on the sides that the split is by. By pairs, both have all entities; in a
         complete grid, `train` is the grid without the held-out links, and `test` that of the held-out links only.
     by : {"rows", "columns", "both", "pairs"}
-
     """
 
     train: Dyads
@@ -81,7 +80,6 @@ def splits(
     >>> for split in splits(dyads, "both", random_state=0):
     ...     print(split.train.shape, split.test.shape)
     (18, 9) (2, 1)
-
     """
     if by not in BY:
         raise ValueError(f"by={by!r} is not understood; choose from {BY}.")

@@ -44,7 +44,6 @@ class Views:
     Views(genes: 5 × 3, diseases: 5 × 2)
     >>> X[1:3]
     Views(genes: 2 × 3, diseases: 2 × 2)
-
     """
 
     def __init__(self, *arrays: Any, **named: Any) -> None:

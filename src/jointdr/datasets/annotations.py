@@ -27,7 +27,6 @@ def read_hpoa(path: AnyPath, *, aspect: str | None = "P") -> Any:
     DataFrame
         Columns ``disease``, ``term`` and ``disease_name``, each pair once. Phenotypes that the disease does *not* have
         are left out.
-
     """
     wanted = ("databaseid", "diseasename", "qualifier", "hpoid", "aspect")
     found: dict[tuple[str, str], str] = {}
@@ -56,7 +55,6 @@ def read_genes_to_phenotype(path: AnyPath) -> Any:
     -----
     The phenotypes in this file are those of the diseases of the gene. As features of genes they give the answer away,
     so they are not returned.
-
     """
     wanted = (("ncbigeneid", "entrezgeneid"), ("genesymbol", "entrezgenesymbol"), ("diseaseid", "diseaseidforlink"))
     found: dict[tuple[str, str], str] = {}
@@ -81,7 +79,6 @@ def read_gaf(path: AnyPath) -> Any:
     DataFrame
         Columns ``gene`` (its symbol), ``term``, and ``synonyms`` (other symbols, separated by ``|``), each pair once.
         Terms that a gene does *not* have, and lines without any evidence (ND), are left out.
-
     """
     rows = read_lines(path, "\t", comment="!")
     first = next(rows, None)

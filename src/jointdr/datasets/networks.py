@@ -36,7 +36,6 @@ class Network:
     W : (nodes, nodes) array or CSR array
         Symmetric.
     ids : (nodes,) array of str
-
     """
 
     W: Array
@@ -77,7 +76,6 @@ def read_similarity(path: AnyPath, *, separator: str | None = None, symmetrize: 
         Between fields; by default according to the ending of the name.
     symmetrize : {"mean", "max", "min"}, optional
         How a matrix that is not symmetric is made so; an error by default.
-
     """
     rows = read_lines(path, separator or separator_of(path), quoted=True)
     first, header = next(rows, (0, []))
@@ -103,7 +101,6 @@ def read_mimminer(path: AnyPath, *, symmetrize: Symmetrize | None = None) -> Net
         Journal of Human Genetics 2006). Compressed or not.
     symmetrize : {"mean", "max", "min"}, optional
         How a matrix that is not symmetric is made so; an error by default.
-
     """
     ids, W = _matrix(path, read_lines(path, "\t"))
     return Network(checked_affinity(W, symmetrize, str(path)), as_ids(ids, str(path)))
@@ -130,7 +127,6 @@ def read_edges(
     duplicates : {"error", "mean", "sum", "max", "last"}
         How the weights of a link are joined that is listed more than once, in either direction. By default it counts
         once if the weights are the same, and is an error if they are not.
-
     """
     rows = _edge_lines(path, separator, header)
     first = next(rows, None)
@@ -165,7 +161,6 @@ def read_humannet(path: AnyPath, *, top: float | None = None, giant: bool = Fals
         The fraction of links to keep, those with the highest weights; of equal ones, the first. The paper uses 0.1.
     giant : bool
         Whether only the largest connected component of what was kept is returned.
-
     """
     if top is not None and not 0 < top <= 1:
         raise ValueError(f"top={top!r} must be a fraction of the links, above 0 and at most 1.")

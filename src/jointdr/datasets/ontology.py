@@ -24,7 +24,6 @@ class Ontology:
         The terms that each current term is a special case of.
     replaced : dict
         Alternative and obsolete ids, and the current term that stands for each.
-
     """
 
     names: dict[str, str]
@@ -61,7 +60,6 @@ class Annotations:
     ids, terms : arrays of str
     lost : arrays of str
         Terms that the ontology does not know.
-
     """
 
     X: Array
@@ -85,7 +83,6 @@ def read_obo(path: AnyPath, *, relations: Sequence[str] = ("is_a",)) -> Ontology
     Of every stanza ``[Term]`` the tags id, name, is_a, relationship, alt_id, is_obsolete and replaced_by are read (The
     OBO Flat File Format, version 1.2). An obsolete term is not kept; its id stands for its first successor that is
     current.
-
     """
     names: dict[str, str] = {}
     parents: dict[str, tuple[str, ...]] = {}
@@ -126,7 +123,6 @@ def propagate_terms(entities: Iterable[str], terms: Iterable[str], ontology: Ont
     Notes
     -----
     Ids in the order of their first annotation, terms sorted. O(annotations × ancestors).
-
     """
     above: dict[str, set[str]] = {}
     has: dict[str, set[str]] = {}
@@ -161,7 +157,6 @@ def tfidf(X: Array) -> Array:
     (m, terms) CSR array
         With rows of unit length, so that inner products are cosines; a term that all entities have weighs 0, and a row
         without any other is 0.
-
     """
     X = sparse.csr_array(X, dtype=float)
     X.eliminate_zeros()

@@ -49,7 +49,6 @@ def read_table(path: AnyPath, *, id: str | None = None, separator: str | None = 
     ValueError
         With file, line and column, for fields that are not finite numbers, lines that are too short or too long, and
         ids that are missing or occur twice.
-
     """
     if os.fspath(path).lower().endswith((".parquet", ".pq")):
         return _parquet_table(path, id)
@@ -81,7 +80,6 @@ def read_attributes(path: AnyPath) -> Any:
     -------
     DataFrame
         For example for `jointdr.plot.embedding_map`, or a report: names to be read, and groups to be coloured by.
-
     """
     import pandas as pd
 
@@ -129,7 +127,6 @@ def read_pairs(
     ------
     ValueError
         With file, line and column, as `read_table`.
-
     """
     if os.fspath(path).lower().endswith((".parquet", ".pq")):
         return _parquet_pairs(path, row, column, score)
@@ -168,7 +165,6 @@ def read_disgenet(path: AnyPath) -> Any:
     diseaseSemanticType score EI YearInitial YearFinal NofPmids NofSnps source`` since release 5 (Piñero et al., Nucleic
     Acids Research 2017 and 2020). A pair that is listed again with the same score, because it has several sources,
     counts once.
-
     """
     header, rows = after_header(path, read_lines(path, "\t", comment="#"))
     at = [column_index(path, header, name) for name in ("diseaseId", "geneId", "score")]

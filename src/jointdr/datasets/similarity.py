@@ -49,7 +49,6 @@ def kernel_features(S: Any, k: int | None = None) -> Array:
     >>> X = kernel_features(S)
     >>> bool(np.allclose(X @ X.T, S))
     True
-
     """
     S = checked_affinity(S, name="S")
     S = np.asarray(S.toarray() if is_sparse(S) else S, dtype=float)

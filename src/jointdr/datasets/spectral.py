@@ -38,7 +38,6 @@ class SpectralReport:
     eigenvalues : (k,) array
         Of the normalized affinity, one for each column: 1 for the first of a component, and close to 1 for those that
         separate weakly linked parts of it.
-
     """
 
     labels: Array
@@ -115,7 +114,6 @@ def spectral_features(
     >>> A = spectral_features(W, 2)
     >>> abs(A @ A.T).round(1)[0]
     array([1., 1., 1., 0., 0., 0.])
-
     """
     check_choice("components", components, ("error", "giant", "separate"))
     S = checked_affinity(W, symmetrize)
@@ -200,7 +198,6 @@ def lsa_features(X: Any, k: int, *, n_iter: int = 4) -> Array:
     ----------
     S. Deerwester, S. Dumais, G. Furnas, T. Landauer and R. Harshman. Indexing by latent semantic analysis. Journal of
     the American Society for Information Science 41, 1990.
-
     """
     X = sparse.csr_array(X) if is_sparse(X) else np.asarray(to_numpy(X))
     expected = f"an integer from 1 to {min(X.shape)}, the smaller side of X"

@@ -51,7 +51,6 @@ class SyntheticModel:
         Standard deviation of the Gaussian noise, for the bilinear and even links.
     sigma, offset, probability : float
         σ of the RBF link, t of the logistic link, mean of the 0/1 features.
-
     """
 
     link: Link = "bilinear"
@@ -137,7 +136,6 @@ class SyntheticModel:
             every model has the rows that its own `SyntheticModel.blocks` gives.
         n_samples, block_rows, random_state, dtype
             As in `SyntheticModel.blocks`.
-
         """
         check_integer("block_rows", block_rows, 1)
         if len({model.draws for model in models}) != 1:
@@ -172,7 +170,7 @@ class SyntheticModel:
         return A, B
 
     def _response(self, rng: np.random.Generator, P: Array, Q: Array) -> Array:
-        """Y of the embedded rows P = AU and Q = BV."""
+        """y of the embedded rows P = AU and Q = BV."""
         mean = _LINKS[self.link](self, P, Q)
         if self.link in ("rbf", "logistic"):
             return (rng.random(CHUNK) < mean).astype(float)
@@ -227,7 +225,6 @@ def make_bilinear(
     >>> X, y, (U, V) = make_bilinear(1000, n_features=(20, 30), n_components=2, random_state=0)
     >>> X
     Views(a: 1000 × 20, b: 1000 × 30)
-
     """
     return SyntheticModel("bilinear", n_features, n_components, **options).sample(n_samples, random_state)
 

@@ -113,7 +113,6 @@ def bootstrap(
     >>> sure = bootstrap(JDR(n_components=2), X, y, random_state=0)
     >>> [bool(low < 1 < high) for low, high in sure.intervals]
     [True, True]
-
     """
     _require_sensible(model, n, level)
     fitted = model if model.__sklearn_is_fitted__() else clone(model).fit(X, y, sample_weight)

@@ -19,7 +19,6 @@ class Angle(NamedTuple):
         The median and the upper quantile (at the level of the intervals) of the subspace error d(U, Û).
     replicates : (n,) array
         d in every replicate.
-
     """
 
     median: float
@@ -51,7 +50,6 @@ class Bootstrap:
     n_replicates, n_blocks : int
         The numbers of replicates, and of the blocks of rows that they are made of.
     view_names : tuple of str
-
     """
 
     singular_values: Any
@@ -103,7 +101,6 @@ class Bootstrap:
         Returns
         -------
         Axes or array of two Axes
-
         """
         from jointdr.plot import bootstrap_figure  # matplotlib is optional
 

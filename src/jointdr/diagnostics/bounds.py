@@ -48,7 +48,6 @@ def bilinear_bound(n_features: int | tuple[int, int], n_components: int, n_sampl
     >>> from jointdr.diagnostics import bilinear_bound
     >>> round(bilinear_bound((10, 10), 2, 100_000, noise=1.0), 3)
     0.131
-
     """
     n1, n2 = _pair(n_features)
     _require_positive(n_components=n_components, n_samples=n_samples)
@@ -105,7 +104,6 @@ def suggested_samples(
     5000.0
     >>> round(suggested_samples((1000, 1000), n_informative=10).sparse)
     4772
-
     """
     n1, n2 = _pair(n_features)
     _require_positive(error=error, constant=constant)
@@ -178,7 +176,6 @@ def noise_edge(
     >>> from jointdr.diagnostics import noise_edge
     >>> noise_edge((100, 25), 22_500)
     0.1
-
     """
     n1, n2 = _pair(n_features)
     _require_positive(n_samples=n_samples)
@@ -212,7 +209,6 @@ def correlation_edge(n_features: int | tuple[int, int], n_samples: float) -> flo
     >>> from jointdr.diagnostics import correlation_edge
     >>> round(correlation_edge((50, 50), 20_000), 3)
     0.1
-
     """
     _require_positive(n_samples=n_samples)
     alpha, beta = (n / n_samples for n in _pair(n_features))

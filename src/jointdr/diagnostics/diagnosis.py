@@ -41,7 +41,6 @@ class Finding:
         The finding in a sentence.
     advice : str
         A remedy to try; empty where nothing is to be done.
-
     """
 
     name: str
@@ -59,7 +58,6 @@ class Diagnosis:
     ----------
     findings : tuple of Finding
         ``"signal"``, ``"link"``, ``"dependence"``, ``"skewness"``, ``"tails"`` and ``"rows"``.
-
     """
 
     findings: tuple[Finding, ...]
@@ -133,7 +131,6 @@ def diagnose(model: JDR, X: Any = None, y: Any = None, sample_weight: Any = None
     >>> diagnosis = diagnose(JDR(n_components=2).fit(X, y), X, y)
     >>> diagnosis["link"].level
     'problem'
-
     """
     if not isinstance(model, JDR):
         raise TypeError(f"diagnose takes a fitted JDR, but got {type(model).__name__}.")

@@ -52,7 +52,6 @@ class RankProfile:
         The η of that rule.
     level : float
         The level of the permutation test.
-
     """
 
     criterion: Array
@@ -91,7 +90,6 @@ class RankProfile:
         -------
         pair of Axes
             ``axes[0].figure`` is the figure.
-
         """
         from jointdr.plot import rank_figure  # matplotlib is optional
 
@@ -155,7 +153,6 @@ def rank_profile(
     >>> profile = rank_profile(JDR(), X, y)
     >>> profile.best, profile.null_rank, profile.threshold_rank
     (3, 3, 3)
-
     """
     if not isinstance(model, JDR):
         raise TypeError(f"rank_profile takes a JDR, but got {type(model).__name__}.")

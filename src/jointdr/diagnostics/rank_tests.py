@@ -37,7 +37,6 @@ def null_rank(singular_values: Array, null: Array, level: float = 0.05) -> int:
 
     R. D. Cook and X. Yin. Dimension reduction and visualization in discriminant analysis. Australian and New Zealand
     Journal of Statistics 43, 2001 (by permutations).
-
     """
     require_permutations(len(null), level)
     rejected = np.asarray(singular_values) > null_threshold(null, level)
@@ -83,7 +82,6 @@ def threshold_rank(singular_values: Array, eta: float) -> int:
     >>> from jointdr.diagnostics import threshold_rank
     >>> threshold_rank([3.0, 2.0, 0.4, 0.3], eta=1.0)
     2
-
     """
     if not eta >= 0:
         raise ValueError(f"eta={eta!r} must be a number >= 0.")

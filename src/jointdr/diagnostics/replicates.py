@@ -36,7 +36,6 @@ class ResamplingUnits:
     ----------
     parts : list of Moments
         One per block, in NumPy. Emptied while they are copied, so that they are not held twice.
-
     """
 
     def __init__(self, parts: list[Moments]) -> None:
@@ -62,7 +61,6 @@ class ResamplingUnits:
         Parameters
         ----------
         counts : (replicates, blocks) array
-
         """
         for at in slices(len(counts), max(1, memory.within(CHUNK_BYTES, 0.1) // (8 * self._sums.shape[1]))):
             # One product for many replicates: the blocks are read from memory once.
@@ -114,7 +112,6 @@ class Spectrum:
         X̃(start) + N* in that span.
     left, right : (replicates, k, r) arrays
         The directions of X̃ in it.
-
     """
 
     fitted: Array
@@ -158,7 +155,6 @@ class Replicate(NamedTuple):
         N*, one per matrix that is decomposed.
     directions : list of (U, V)
         The fitted directions of each matrix.
-
     """
 
     maps: tuple[Whitener, ...]
@@ -181,7 +177,6 @@ class Estimate:
     With one response and paired directions the proxy X₀ is decomposed, otherwise the unfolding of each view. Replicates
     have maps W* of their own, near Ŵ of the fit but not the same. C with ŴᵀC = I takes a matrix from the normalized
     coordinates of the fit back to moments, and W* from there to those of the replicate.
-
     """
 
     def __init__(self, moments: Moments, options: Options) -> None:

@@ -24,7 +24,6 @@ def skewness(views: Sequence[Array], weight: Array | None = None) -> list[Array]
     Returns
     -------
     list of (n_k,) arrays
-
     """
     m = views[0].shape[0]
     w = np.ones(m) if weight is None else weight

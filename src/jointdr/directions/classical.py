@@ -68,7 +68,6 @@ def sir(moments: Moments, options: Options) -> Embedding:
     moments : Moments
         With the ``"means"`` block, the responses being the indicators of the slices: C_ay holds p_h µ_h then.
     options : Options
-
     """
     maps = maps_of(moments, options)
     moments = moments.central()
@@ -98,7 +97,6 @@ def phd(moments: Moments, options: Options, residual: bool = False) -> Embedding
     options : Options
     residual : bool
         Whether every view has residuals of its own: the first q/K responses are the first view's, and so on.
-
     """
     maps = maps_of(moments, options)
     moments = moments.central()
@@ -142,7 +140,6 @@ def save(parts: Sequence[Moments], options: Options) -> Embedding:
     parts : sequence of Moments
         Those of each slice, with full covariances.
     options : Options
-
     """
     whole = merged(parts)
     maps = maps_of(whole, options)
@@ -162,7 +159,6 @@ def krylov_basis(H: Array, beta: Array, n_components: int) -> Array:
     H : (q, k, k) array
     beta : (k, q) array
     n_components : int
-
     """
     Q, block = np.zeros((len(beta), 0)), beta
     while Q.shape[1] < n_components:

@@ -33,7 +33,6 @@ class Embedding:
         Which features take part.
     prediction : Multilinear, Linear, Quadratic or None
         Of y from the coordinates; None where a method has none.
-
     """
 
     bases: tuple[Array, ...]

@@ -66,7 +66,6 @@ def fit_jdr(rows: Rows | Grid, options: Options) -> Fitted:
     Returns
     -------
     Fitted
-
     """
     parts = read_moments(rows, options)  # one reduction over the rows
     many, formed = len(options.ranks) > 2, options.solver == "exact"
@@ -137,7 +136,6 @@ def jdr_from_moments(moments: Moments, options: Options, near: Array | None = No
     options : Options
     near : array, optional
         On the device where matrices are factored.
-
     """
     as_given = moments.to_numpy()
     moments = proxy.center_moments(as_given, options)
@@ -180,7 +178,6 @@ def jdr_from_rows(rows: Rows, moments: Moments, options: Options) -> Embedding:
     -----
     2 + 2·n_iter reads of the data, O(m n r) each. With features to select, the proxy passes through memory a few
     columns at a time instead.
-
     """
     maps = options.whiteners(moments)  # steps 1.1 to 1.4
     y_mean = rows.y_mean() if options.centred else np.zeros(1)

@@ -26,8 +26,8 @@ from jointdr.runtime import Array, to_numpy
 def joint_phd(moments: Moments, options: Options) -> Embedding:
     """Principal Hessian directions of the joined features [a; b] (the paper's cpHd), and their split; O((Σ n_k)³).
 
-    As many joint directions as all views have together (2r) are kept in the prediction. Each is cut into its blocks, one
-    per view; the embedding of a view is spanned by the leading left singular vectors of its blocks, taken for
+    As many joint directions as all views have together (2r) are kept in the prediction. Each is cut into its blocks,
+    one per view; the embedding of a view is spanned by the leading left singular vectors of its blocks, taken for
     normalized features.
 
     Parameters
@@ -35,7 +35,6 @@ def joint_phd(moments: Moments, options: Options) -> Embedding:
     moments : Moments
         With the ``"cross"`` and ``"within"`` blocks and the cross covariance.
     options : Options
-
     """
     maps = maps_of(moments, options)
     moments = moments.central()
@@ -72,7 +71,6 @@ def sols(parts: Sequence[Moments], options: Options) -> Embedding:
     parts : sequence of Moments
         Those of each subpopulation, with the ``"means"`` block and the cross covariance.
     options : Options
-
     """
     whole = merged(parts)
     maps = maps_of(whole, options)
@@ -109,7 +107,6 @@ def sols_of_entities(grid: Grid, moments: Moments, options: Options) -> Embeddin
     moments : Moments
         Of the grid, with the ``"means"`` block and the cross covariance.
     options : Options
-
     """
     maps = maps_of(moments, options)
     require_directions(options, min(grid.Y.shape), "there is one direction per entity of the other kind")
@@ -158,7 +155,6 @@ def residuals(moments: Moments, options: Options, joint: bool) -> Residuals:
     options : Options
     joint : bool
         Whether all views explain y together, or each by itself.
-
     """
     if joint:
         betas = np.split(coefficients(moments, options), np.cumsum(moments.n_features)[:-1])

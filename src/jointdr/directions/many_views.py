@@ -44,7 +44,6 @@ def jdr_of_views(rows: Rows, parts: Sequence[Moments], options: Options) -> tupl
     One read for the tensor, O(m n_1 ⋯ n_K) with ``solver="exact"``; with ``"randomized"`` one read for a sketch,
     O(m n s), and K reads for each of the n_iter + n_hooi sweeps that sharpen it. Held-out folds are normalized like
     all rows together, so that one tensor per fold serves every choice.
-
     """
     whole = merged(parts).to_numpy()
     maps = options.whiteners(whole)

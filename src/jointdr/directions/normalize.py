@@ -56,7 +56,6 @@ class Whitener:
         W: a matrix (k ≤ n is the rank of the covariance), the diagonal of one, or the identity.
     deviations : (n,) array
         The standard deviation of each feature, 1 where features are not scaled, 0 for constant ones.
-
     """
 
     mean: Array
@@ -109,8 +108,8 @@ def whiteners(
 ) -> tuple[Whitener, ...]:
     """The normalization of each view (steps 1.1 to 1.4), O(n³) for ``"full"`` and O(n) for ``"feature"``.
 
-    ``"joint"`` has the same maps as ``"full"``: it changes the proxy. Give the moments as they were reduced, not centred
-    yet: how far their centre lies from the mean shows which variances are rounding. `central` are the same
+    ``"joint"`` has the same maps as ``"full"``: it changes the proxy. Give the moments as they were reduced, not
+    centred yet: how far their centre lies from the mean shows which variances are rounding. `central` are the same
     moments about their mean, where these are at hand. Matrices are factored beside the array `near`, if it is given.
     """
     if normalize is None:
@@ -313,7 +312,6 @@ def joint_whitening(
     -------
     (Σ n_k, k) array
         k is the rank of Σ.
-
     """
     views = range(moments.n_views)
     Sigmas, keep = zip(*(regularize(moments, k, ridge, maps[k].deviations == 0) for k in views), strict=True)

@@ -40,7 +40,6 @@ class Options:
         Of sketches; of folds and of the random features of a learned link function.
     names, features : tuples
         The names of the views and of their features, for messages.
-
     """
 
     ranks: tuple[int, ...]

@@ -26,7 +26,6 @@ class Multilinear:
         For ``normalize="joint"``: the maps of the joined views that read the proxy off other data.
     pairs : mapping of (j, k) to (q, r_j, r_k) arrays, or None
         With three and more views and ``moments="all"``: the cross moments of two views each between the directions.
-
     """
 
     core: Array
@@ -64,7 +63,6 @@ class Linear:
     core : (q, R) array
         The coefficients of each response.
     y_mean : (q,) array
-
     """
 
     core: Array
@@ -86,7 +84,6 @@ class Quadratic:
     y_mean : (q,) array
     directions : (Σ n_k, R) array or None
         The directions of all features together, where the coordinates are joint ones.
-
     """
 
     core: Array

@@ -57,7 +57,6 @@ class NormalizedMoments:
         For ``normalize="joint"``: the maps of the joined views that read these moments off other data.
     unfoldings : tuple of (k_k, columns) arrays or None
         With three and more views: the proxy tensor unfolded along each, or sketches of that.
-
     """
 
     pairs: dict[tuple[int, int], Array]
@@ -153,7 +152,6 @@ def joint_probes(moments: Moments, maps: Sequence[Whitener], ridge: float | Lite
         About the mean, with full covariances and cross covariances.
     maps : sequence of Whitener
     ridge : float or "auto"
-
     """
     W = joint_whitening(moments, maps, ridge)
     probes = []
@@ -193,7 +191,6 @@ class DataProxy(LinearOperator):
     -----
     One product with k columns costs O(m n k) and one read of the data. The narrow side is centred exactly; the
     wide side implicitly, (A − 1µᵀ)ᵀH = AᵀH − µ(1ᵀH), unless its means are so large that this would lose digits.
-
     """
 
     def __init__(self, rows: Rows, maps: Sequence[Whitener]) -> None:

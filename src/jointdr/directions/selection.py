@@ -32,7 +32,6 @@ def select(column_blocks: Iterable[tuple[slice, Array]], s1: int, s2: int) -> Se
     -----
     O(n₁ n₂) plus sorting. P_Ω₂ needs only the norms of the columns after P_Ω₁, so of the columns seen so far the
     best s₂ suffice.
-
     """
     columns = np.empty(0, dtype=int)
     for where, X in column_blocks:

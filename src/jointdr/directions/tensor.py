@@ -34,7 +34,6 @@ class TensorParts:
     weights : (n_folds,) array
     tensors : list of (q, k_1, …, k_K) arrays, or None
     sketches : list of tuples of (k_k, columns) arrays, one per view, or None
-
     """
 
     weights: Array

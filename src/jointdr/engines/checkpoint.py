@@ -36,7 +36,6 @@ class Checkpoint:
         Seconds between two writes, at least.
     keep : bool
         Whether the file stays when the fit has succeeded.
-
     """
 
     def __init__(self, path: str | os.PathLike[str], every: float = 60.0, keep: bool = False) -> None:

@@ -42,7 +42,6 @@ class Cluster:
     Parameters
     ----------
     client : distributed.Client, optional
-
     """
 
     client: Any = None
@@ -140,7 +139,6 @@ def distributed(source: Source, client: Any = None) -> Source:
     ...     model = PCA(2).fit(distributed(scan_npy(a=f"{folder}/a.npy")))
     >>> model.embeddings_[0].shape
     (5, 2)
-
     """
     if isinstance(client, str):
         import distributed

@@ -49,7 +49,6 @@ class Device:
     name : str
         ``"cuda"``, ``"cuda:1"``, ``"cpu"``, ...
     block_bytes : int
-
     """
 
     name: str
@@ -226,7 +225,6 @@ def on_device(source: Source, device: str = "cuda", block_bytes: int = BLOCK_BYT
     >>> X, y, _ = make_bilinear(5000, n_features=(20, 10), n_components=2, random_state=0)
     >>> source = scan_arrays(a=X.arrays[0], b=X.arrays[1], y=y)
     >>> model = JDR(2).fit(on_device(source, "cuda"))  # doctest: +SKIP
-
     """
     require_device(device)
     if block_bytes < 1:

@@ -49,7 +49,6 @@ class Grid:
     pairs_per_row : float, optional
         How often a row entity counts where all count the same: by default as often as this grid has pairs per row.
         Parts of a grid keep the number of the whole, so that they add up to it.
-
     """
 
     Y: Array
@@ -159,7 +158,6 @@ class Grid:
         -----
         Steps 1.1, 1.2 and 2.1 of Algorithm 1. T_ayb costs O(|Y| n + m n²), with |Y| the number of stored scores and n
         the smaller number of features; rows would cost O(|Ω| n²). The other blocks cost O(m n²) for each entity table.
-
         """
         if self.n_pairs == 0:
             n_features = [X.shape[1] for X in (self.A, self.B)]

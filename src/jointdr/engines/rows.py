@@ -85,7 +85,6 @@ class Rows:
     views : sequence of (m, n_k) arrays
     y : (m, q) float64 array
     weight : (m,) float64 array or None
-
     """
 
     rereadable = True
@@ -183,7 +182,6 @@ class Rows:
         seed : int
         **keep
             As in `moments`.
-
         """
         return self.group_moments(RandomParts(n_folds, seed, first_row), n_folds, **keep)
 
@@ -197,7 +195,6 @@ class Rows:
         n_groups : int
         **keep
             As in `moments`.
-
         """
         reduction = MomentsOfGroups(
             groups, n_groups, {**self.pilot(groups), **keep}, n_groups * self._moments_bytes(keep)

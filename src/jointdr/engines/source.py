@@ -53,7 +53,6 @@ class Source(ABC):
         None where it takes a read to know.
     nbytes : int or None
         Bytes of one read of all views, as numbers in memory.
-
     """
 
     names: tuple[str, ...]
@@ -141,7 +140,6 @@ class Source(ABC):
         ----------
         y : (m,) or (m, q) array, optional
         weight : (m,) array, optional
-
         """
         source = copy.copy(self)
         given = [None if v is None else np.asarray(v) for v in (y, weight)]
@@ -177,7 +175,6 @@ class Source(ABC):
         every : float
         keep : bool
             Whether it stays all the same, for example until the model is saved.
-
         """
         from jointdr.engines.checkpoint import Checkpoint
 

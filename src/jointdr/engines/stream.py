@@ -90,7 +90,6 @@ class Task:
         Whether views are read, or the response alone.
     reader_bytes : int
         What a reader holds beside the blocks that it gives.
-
     """
 
     reduction: Any
@@ -198,7 +197,6 @@ class Stream(Rows):
     source : Source
     steps : tuple of callables
         What makes the blocks that are reduced of those that the source has, one after the other.
-
     """
 
     block_bytes = 4_000_000

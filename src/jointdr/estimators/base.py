@@ -105,7 +105,6 @@ class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None): 
             The response of each row: numbers, or labels.
         sample_weight : (m,) array, optional
             Non-negative; a weight of 2 counts as two equal rows.
-
         """
         return self._fit(X, y, sample_weight)
 
@@ -173,7 +172,6 @@ class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None): 
         -----
         One pass over the new rows; the memory that is kept does not grow with their number. It continues an earlier
         `fit` if that was small (m·n₁·n₂ ≤ 10⁹): a larger `fit` saves the product C_ab, which continuing needs.
-
         """
         return self._extend(X, y, sample_weight)
 
@@ -216,7 +214,6 @@ class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None): 
         moments : Moments, or a list of them
             The moments of all rows, or of parts of them. What the data is to decide (``"auto"``, ``moments="all"``) is
             decided by leaving out one part at a time.
-
         """
         self._require_one_read("fit_moments")
         parts = [moments] if isinstance(moments, Moments) else list(moments)
@@ -336,7 +333,6 @@ class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None): 
             without signal. For independent features it is the share of y's variance that the bilinear prediction
             explains. It compares ranks, ridges and selections within one normalization, not normalizations with each
             other.
-
         """
         refuse_dyads(X, f"{type(self).__name__}.score")
         embedding = self.solution_
@@ -391,7 +387,6 @@ def prepared(
     caller : str, optional
         The name in messages; by default the model's.
     minimum_rows : int
-
     """
     reset = not hasattr(model, "view_names_")
     rows: Rows | Grid

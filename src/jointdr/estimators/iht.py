@@ -45,7 +45,6 @@ class IHT(SupervisedMethod):
     >>> model = IHT(2).fit((A,), A[:, 0] + A[:, 0] * A[:, 1])
     >>> bool(subspace_error(np.eye(6)[:, :2], model.embeddings_[0]) < 0.1)
     True
-
     """
 
     score = without_score("its directions are no prediction of y")

@@ -146,7 +146,6 @@ class JDR(ViewsTransformer):
     [(20000, 3), (20000, 3)]
     >>> bool(nsee(truth, model.embeddings_) < 0.15)
     True
-
     """
 
     fewest_views = 2

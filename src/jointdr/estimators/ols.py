@@ -49,7 +49,6 @@ class OLS(SupervisedMethod):
     >>> model = OLS().fit((A,), np.tanh(A[:, 0] - A[:, 1]))
     >>> np.abs(model.embeddings_[0][:, 0]).round(1)
     array([0.7, 0.7, 0. ])
-
     """
 
     def __init__(

@@ -47,7 +47,6 @@ def jdr_options(model: Any, n_responses: int, once: bool) -> Options:
     n_responses : int
     once : bool
         Whether ``solver="auto"`` has to mean ``"exact"``, because the data cannot be read again.
-
     """
     _check_values(model)
     n_features = model.n_features_per_view_

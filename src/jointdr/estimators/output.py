@@ -36,7 +36,6 @@ class ViewsOutput(TransformerMixin, auto_wrap_output_keys=None):  # type: ignore
         -------
         tuple of (m, r) arrays, one per view; in the one-matrix form one (m, 2r) array [Z_a | Z_b]; of a `Dyads` the two
         embedded entity tables; of a `Source` an iterator of such tuples, block by block
-
         """
         source = as_source(X, None, None, self.views)
         if source is not None:
@@ -73,7 +72,6 @@ class ViewsOutput(TransformerMixin, auto_wrap_output_keys=None):  # type: ignore
         Returns
         -------
         (m, r) array, as `transform` gives it for that view
-
         """
         embedding, names = self.solution_, self.view_names_
         if isinstance(view, bool) or view not in (*range(len(names)), *names):

@@ -50,7 +50,6 @@ class PCA(ViewsTransformer):
     >>> X, y, _ = make_bilinear(1000, n_features=(20, 10), n_components=2)
     >>> [U.shape for U in PCA(n_components=3).fit(X).embeddings_]
     [(20, 3), (10, 3)]
-
     """
 
     score = without_score("it does not look at y")

@@ -69,7 +69,6 @@ class PHD(SupervisedMethod):
     True
     >>> PHD(2, concatenate=True).fit(X, y).transform_joint(X).shape
     (20000, 4)
-
     """
 
     def __init__(
@@ -122,7 +121,6 @@ class PHD(SupervisedMethod):
         Returns
         -------
         (m, Σ r_k) array
-
         """
         refuse_dyads(X, "PHD.transform_joint")
         D = self.joint_embedding_

@@ -60,7 +60,6 @@ class SAVE(SlicedMethod):
     >>> model = SAVE(2, n_slices=5).fit((A,), A[:, 0] ** 2 + A[:, 1])
     >>> bool(subspace_error(np.eye(6)[:, :2], model.embeddings_[0]) < 0.1)
     True
-
     """
 
     score = without_score("its directions are no prediction of y")
@@ -72,7 +71,6 @@ class SAVE(SlicedMethod):
         ----------
         moments : list of Moments
             Those of each slice, with full covariances.
-
         """
         if isinstance(moments, Moments):
             raise TypeError("fit_moments of SAVE expects a list, the Moments of each slice of y.")

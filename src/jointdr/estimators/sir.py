@@ -67,7 +67,6 @@ class SIR(SlicedMethod):
     >>> model = SIR(2).fit((A,), A[:, 0] / (0.5 + (A[:, 1] + 1.5) ** 2))
     >>> bool(subspace_error(np.eye(6)[:, :2], model.embeddings_[0]) < 0.1)
     True
-
     """
 
     def _method(self, n_responses: int, once: bool) -> ByMoments:

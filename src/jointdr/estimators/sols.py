@@ -67,7 +67,6 @@ class SOLS(ViewsTransformer):
     >>> y = np.where(group == 0, A[:, 0], A[:, 1]) + B[:, 0]
     >>> [U.shape for U in SOLS(2).fit((A, B), y, groups=group).embeddings_]
     [(3, 2), (2, 2)]
-
     """
 
     def __init__(
@@ -98,7 +97,6 @@ class SOLS(ViewsTransformer):
         sample_weight : (m,) array, optional
         groups : (m,) array, optional
             The label of the subpopulation that each row belongs to.
-
         """
         return self._fit(X, y, sample_weight, groups=groups)
 

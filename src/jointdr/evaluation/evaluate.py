@@ -103,7 +103,6 @@ def evaluate(
                method  recall@5  recall@10
     0  bilinear ridge      0.62       0.93
     1      popularity      0.14       0.37
-
     """
     _check(by, n_partitions, at, tune, tuning_splits, jobs, held_out)
     chosen = _methods(dyads, methods, by)

@@ -32,7 +32,6 @@ def implicit_metrics(
         Of the whole.
     seed : int
         Of the order in which equal scores are ranked, where that matters.
-
     """
     gains = dense(split.test.Y)
     marks = {"recall": gains > 0}
@@ -70,7 +69,6 @@ def significant_pairs(dyads: Dyads, threshold: float, truth: Any = None) -> Arra
     Returns
     -------
     (m_A, m_B) CSR array of booleans; None if all known pairs are, if none is (with a warning), or of graded scores
-
     """
     if not dyads.is_implicit:
         if truth is not None:

@@ -43,7 +43,6 @@ class Method:
         As in `AssociationModel.tune`; None if there is nothing to tune.
     reduced : bool
         Whether the model is given the features of `reduce_features`, because it inverts their covariance.
-
     """
 
     model: Recommender
@@ -78,7 +77,6 @@ def standard_methods(dyads: Dyads, names: Iterable[str] | None = None, *, by: By
 
     Normalizing takes a covariance that can be inverted, so wide tables are reduced first, see `reduce_features`.
     Kernels take raw features, and so does ``JDR``, whose ridge is tuned, unless they are sparse and more than 2000.
-
     """
     chosen = _default_names(dyads, by) if names is None else list(names)
     if unknown := [name for name in chosen if name not in _METHODS]:

@@ -34,7 +34,6 @@ class Outcome:
     failure : str or None
         The error of a method that failed.
     warnings : tuple of str
-
     """
 
     method: str
@@ -60,7 +59,6 @@ class Evaluation:
         The data and the protocol, in words.
     is_implicit : bool
         Whether rankings of 0/1 associations were judged (implicit feedback), or predictions of graded scores.
-
     """
 
     methods: tuple[str, ...]
@@ -221,7 +219,6 @@ class Evaluation:
         Returns
         -------
         Axes
-
         """
         from jointdr.plot import evaluation_figure  # matplotlib is optional
 

@@ -271,7 +271,6 @@ def scan_npy(*, y: Any = None, weight: Any = None, **views: Any) -> Source:
     ArraySource(a: 5000 × 20, b: 5000 × 10)
     >>> np.allclose(model.singular_values_, JDR(n_components=2).fit(X, y).singular_values_)
     True
-
     """
     return _scanned(NpyTable.of, "scan_npy", views, y, weight)
 

@@ -153,7 +153,6 @@ def scan_blocks(blocks: Callable[[], Iterable[Any]] | Iterable[Any]) -> Source:
     >>> source = scan_blocks(lambda: ((X[i : i + 1000], y[i : i + 1000]) for i in range(0, 5000, 1000)))
     >>> [U.shape for U in JDR(n_components=2).fit(source).embeddings_]
     [(20, 2), (10, 2)]
-
     """
     if callable(blocks):
         return BlockSource(blocks)

@@ -121,7 +121,6 @@ def from_collections(X: Any, y: Any = None, sample_weight: Any = None, groups: A
     sample_weight : dask array or Series, or (m,) array, optional
     groups : sequence or mapping of column groups, optional
         The columns of each view, where X is one table.
-
     """
     if isinstance(X, list) and all(hasattr(part, "dask") and hasattr(part, "key") for part in X):
         return scan_partitions(X).with_response(y, sample_weight)
@@ -169,7 +168,6 @@ def scan_partitions(partitions: Sequence[Any]) -> Source:
     partitions : list of dask Delayed objects, or of futures
         Each is ``(views, y)`` or ``(views, y, weight)``, with views such as ``(A, B)`` or a `Views`. They are made anew
         for every read, unless they are persisted on the cluster.
-
     """
     dask = require_dask()
     parts = [dask.delayed(_checked_partition, pure=False)(part) for part in partitions]
@@ -282,7 +280,6 @@ def reduce_dyads(
     Notes
     -----
     O(|Y| n) on the workers; n × n numbers come back. Pairs are counted as rows, as `Dyads` does.
-
     """
     if observed not in (None, "stored"):
         raise ValueError(f"observed={observed!r} is not understood; give None or 'stored'.")

@@ -241,7 +241,6 @@ def scan_parquet(paths: Any, *, views: Mapping[str, Any], response: Any = None, 
     ParquetSource(a: 2000 × 3, b: 2000 × 3)
     >>> np.abs(model.embeddings_[0][:, 0]).round(1)
     array([1., 0., 0.])
-
     """
     parquet = _pyarrow().parquet
     files = _files(paths)

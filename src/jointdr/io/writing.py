@@ -23,7 +23,6 @@ def write_transformed(model: Any, source: Source, path: str | os.PathLike[str]) 
     path : path
         ``*.npy``, one (m, Σ r_k) array, or ``*.parquet``, with columns called as `get_feature_names_out` says. The
         coordinates of all views stand side by side. An older file is replaced when the new one is whole.
-
     """
     path = Path(path)
     writers = {".npy": _write_npy, ".parquet": _write_parquet}

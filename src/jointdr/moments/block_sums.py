@@ -45,7 +45,6 @@ class Keep:
     cross_covariance : bool
         Whether C_ab is kept for every pair of views. It is one more product of the size of T_ayb, and it
         is what lets moments be merged or translated whose responses have different centres.
-
     """
 
     blocks: frozenset[str] = frozenset({"cross"})

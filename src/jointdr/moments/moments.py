@@ -42,7 +42,6 @@ class Moments:
         The weighted mean of each view.
     y_mean : array of shape (q,)
         The weighted mean of the response.
-
     """
 
     n_samples: int
@@ -115,7 +114,6 @@ class Moments:
         Notes
         -----
         Steps 1.1, 1.2 and 2.1 of Algorithm 1 on a block. Cost O(rows · n²) for each matrix that is kept.
-
         """
         keep = Keep.of(len(views), blocks, covariance, cross_covariance)
         moments = cls(keep=keep, **block_sums(views, y, weight, keep, center, y_center, scratch or Scratch()))

@@ -110,7 +110,6 @@ def name_ends(ax: Any, ends: Sequence[tuple[float, float, str, str]], bold: Sequ
         Its limits are final.
     ends : sequence of (x, y, name, colour)
     bold : names
-
     """
     if not ends:
         return

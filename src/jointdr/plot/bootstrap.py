@@ -21,7 +21,6 @@ def bootstrap_figure(found: Any, ax: Any = None) -> Any:
     Returns
     -------
     Axes or array of two Axes
-
     """
     if ax is None:
         ax = pyplot().subplots(1, 2, figsize=(9, 3.5), layout="constrained")[1]

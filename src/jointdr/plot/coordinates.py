@@ -48,7 +48,6 @@ def embedding_map(
     -----
     Scores are about Σ_i σ_i z_i w_i for a row with coordinates z and a column with coordinates w: in the same quadrant,
     and far out, they are high.
-
     """
     points, known = coordinates(found)
     names = tuple(names or known)
@@ -92,7 +91,6 @@ def coordinates(found: Any) -> tuple[tuple[Array, Array], tuple[str, str]]:
     ------
     ValueError
         If there are none, or not in common directions.
-
     """
     if isinstance(found, (tuple, list)):
         if len(found) != 2:

@@ -41,7 +41,6 @@ def recall_curves(found: Any, ax: Any = None, *, colors: Mapping[str, str] | Non
     -------
     Axes
         Curves are named at their ends, the best one in bold.
-
     """
     curves = recalls(found)
     ax = axis_of(ax, (6.4, 4.2))
@@ -73,7 +72,6 @@ def recalls(found: Any) -> dict[str, Recall]:
     ------
     ValueError
         If there are none.
-
     """
     if isinstance(found, (str, os.PathLike)):
         curves = _of_table(_read(Path(found)))
@@ -139,7 +137,6 @@ def nsee_curves(curves: Mapping[str, Any], ax: Any = None, *, xlabel: str = "sam
     -------
     Axes
         Bars are 95 % intervals of the mean over the repetitions.
-
     """
     found = {str(name): given if isinstance(given, Curve) else _curve(name, *given) for name, given in curves.items()}
     if not found:

@@ -25,7 +25,6 @@ def evaluation_figure(evaluation: Any, ax: Any = None) -> Any:
     Returns
     -------
     Axes
-
     """
     path = ax if isinstance(ax, (str, os.PathLike)) else None
     if ax is None or path is not None:
@@ -58,7 +57,6 @@ def metric_bars(
     Returns
     -------
     Axes
-
     """
     ax = axis_of(ax, (8.0, 1.2 + 0.35 * len(values)))
     heights = np.arange(len(values))[::-1]

@@ -34,7 +34,6 @@ def loadings(model: Any, ax: Any = None, *, direction: int = 1, view: int | None
     Weights are the entries of a column of Û. They are in units of the features, so that they compare features only if
     these are in comparable units. Features that pull the same way have bars on the same side; the sign of a direction
     is that of all its views together.
-
     """
     tables = heaviest(model, direction, n_shown)
     if view is not None:
@@ -74,7 +73,6 @@ def heaviest(model: Any, direction: int, n_shown: int) -> list[tuple[str, list[s
     -------
     list of (view, names, weights)
         One for each view.
-
     """
     fitted = getattr(model, "embedding_", model)
     if not hasattr(fitted, "embeddings_"):

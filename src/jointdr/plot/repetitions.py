@@ -26,7 +26,6 @@ class Curve:
         Of the straight line through (log x, log_mean), and how far its 95 % interval reaches to either side. Values
         of x without a measurement (NaN) do not count.
     repetitions : int
-
     """
 
     x: Array

@@ -33,7 +33,6 @@ def scree(found: Any, ax: Any = None, *, n_shown: int | None = None, rank: int |
     Filled circles are the directions that count. A singular value counts if it is above the dashed line, which the
     *largest* one of permuted data rarely exceeds; the grey band holds the singular value of the same index in 95 % of
     the permutations.
-
     """
     values, null, level, chosen = _parts(found)
     ax = axis_of(ax)
@@ -79,7 +78,6 @@ def rank_figure(profile: Any, ax: Any = None, *, n_shown: int | None = None) -> 
     Returns
     -------
     pair of Axes
-
     """
     shared = ax is not None and np.ndim(ax) == 0
     if ax is None:

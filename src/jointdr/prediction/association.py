@@ -144,7 +144,6 @@ class AssociationModel(Recommender):
     >>> best = model.recommend(A[250:], k=3)
     >>> list(best.columns)
     ['row', 'column', 'score', 'rank', 'neighbors']
-
     """
 
     _reduction = REDUCTION
@@ -195,7 +194,6 @@ class AssociationModel(Recommender):
             Unless Y is a `Dyads`.
         observed : None, "stored" or mask
             As in `Dyads`.
-
         """
         dyads = self._dyads(Y, A, B, observed)
         self._check_parameters()
@@ -406,7 +404,6 @@ class AssociationModel(Recommender):
         Notes
         -----
         One fit of the embedding on each split serves all numbers of directions, and distances serve all bandwidths.
-
         """
         from jointdr.prediction.search.tuning import recipe, tuned  # which knows this class
 
@@ -456,7 +453,6 @@ class AssociationModel(Recommender):
         -------
         Explanation
             Its contributions, with that of all other pairs, sum to the score.
-
         """
         check_is_fitted(self)
         if not isinstance(k, Integral) or isinstance(k, bool) or int(k) < 1:

@@ -30,7 +30,6 @@ class Explanation:
         What all other known pairs contributed.
     n_pairs : int
         How many known pairs with a score other than 0 had a weight.
-
     """
 
     row: str
@@ -63,7 +62,6 @@ def explained(weights: Any, Y: Array, ids: tuple[Array, Array], names: tuple[str
     names : two str
         Of the predicted pair.
     k : int
-
     """
     if is_sparse(Y):
         i, j = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)), Y.indices

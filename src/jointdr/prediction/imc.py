@@ -86,7 +86,6 @@ class IMC(Recommender):
     >>> model = IMC(n_components=2, alpha=1e-6).fit(Y[:50], A[:50], B)
     >>> bool(np.abs(model.predict(A[50:]) - Y[50:]).max() < 1e-4)
     True
-
     """
 
     def __init__(
@@ -121,7 +120,6 @@ class IMC(Recommender):
             Unless Y is a `Dyads`.
         observed : None, "stored" or mask
             As in `Dyads`.
-
         """
         dyads = self._dyads(Y, A, B, observed)
         self._check_parameters(dyads)
@@ -211,7 +209,6 @@ class IMC(Recommender):
         ----------
         X : Dyads, or a pair of tables
             The two tables need not have the same number of rows.
-
         """
         check_is_fitted(self)
         tables = (X.A, X.B) if isinstance(X, Dyads) else tuple(X)

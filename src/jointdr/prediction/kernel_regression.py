@@ -73,7 +73,6 @@ class KernelRegression(RegressorMixin, BaseEstimator):
     >>> model = make_pipeline(JDR(n_components=1), KernelRegression()).fit(X[:2000], y[:2000])
     >>> model.score(X[2000:], y[2000:]) > 0.3
     True
-
     """
 
     def __init__(
@@ -101,7 +100,6 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         y : (m,) array
             Left out for a `Dyads`.
         sample_weight : (m,) array, optional
-
         """
         k = self.adaptive
         if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or int(k) < 1):
@@ -178,7 +176,6 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         return_neighbors : bool
             Whether to return also the effective number of training rows behind each prediction, (Σ w)²/Σ w². It is 0
             where all of them are too far away, and the prediction is a mean (of the column, for a `Dyads`).
-
         """
         check_is_fitted(self)
         if "grid_" in self.__dict__:

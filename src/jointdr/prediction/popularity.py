@@ -40,7 +40,6 @@ class Popularity(Recommender):
     >>> Y = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
     >>> Popularity().fit(Y, np.zeros((2, 1)), np.zeros((3, 1))).predict(np.zeros((1, 1)))
     array([[1. , 0.5, 0. ]])
-
     """
 
     def fit(self, Y: Any, A: Any = None, B: Any = None, observed: Any = None) -> Self:
@@ -50,7 +49,6 @@ class Popularity(Recommender):
         ----------
         Y, A, B, observed
             As in `AssociationModel.fit`.
-
         """
         dyads = self._dyads(Y, A, B, observed)
         self._remember(dyads)

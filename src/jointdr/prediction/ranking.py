@@ -20,7 +20,6 @@ class ScoreBlock:
     ----------
     scores : (rows, columns) array
     notes : mapping of str to (rows, columns) arrays
-
     """
 
     scores: Array
@@ -34,7 +33,6 @@ class ScoreBlock:
         k : int
         known : (rows, columns) CSR array, optional
             Pairs that are left out; scores are overwritten.
-
         """
         S = self.scores
         if known is not None:
@@ -61,7 +59,6 @@ class SparseBlock:
         The defaults of each row.
     notes : mapping of str to functions
         From the rows and the columns of some pairs to what is said of them.
-
     """
 
     scores: Array
@@ -123,7 +120,6 @@ def top_pairs(
     -------
     DataFrame, or structured array where pandas is not installed, with the columns row, column, score and rank (from 1),
     and one for each note
-
     """
     m_A, m_B = len(row_ids), len(column_ids)
     k = min(k, m_B)

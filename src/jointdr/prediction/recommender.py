@@ -47,7 +47,6 @@ class Recommender(BaseEstimator):
         ----------
         A_new, B_new : tables, optional
             New entities; by default those that were fitted.
-
         """
         check_is_fitted(self)
         A, B = (None if X is None else self._checked(k, X).X for k, X in enumerate((A_new, B_new)))
@@ -87,7 +86,6 @@ class Recommender(BaseEstimator):
         Notes
         -----
         Scores are computed for a few rows at a time, and the matrix of all scores is never formed.
-
         """
         check_is_fitted(self)
         if not isinstance(k, Integral) or isinstance(k, bool) or int(k) < 1:
@@ -140,7 +138,6 @@ class Recommender(BaseEstimator):
         Returns
         -------
         Path
-
         """
         from jointdr.apps.report import write_report  # which is optional
 

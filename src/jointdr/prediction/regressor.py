@@ -62,7 +62,6 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
     >>> search = GridSearchCV(model, {"embedding__n_components": [1, 2]}, cv=3).fit(X, y)
     >>> search.best_params_
     {'embedding__n_components': 2}
-
     """
 
     def __init__(self, embedding: Any = None, *, head: str = "learned", random_state: Any = None) -> None:
@@ -78,7 +77,6 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
         X : tuple of (m, n_k) arrays, Views, or one (m, n) matrix when the embedding has ``views``
         y : (m,) array, or (m, q) for several responses (not with ``head="kernel"``)
         sample_weight : (m,) array, optional
-
         """
         if self.head not in HEADS:
             raise ValueError(f"head={self.head!r} is not understood; choose from {HEADS}.")

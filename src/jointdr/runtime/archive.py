@@ -41,7 +41,6 @@ class Archive(Mapping[str, Array]):
     Notes
     -----
     `numpy.load` takes the memory that the header of an array asks for before it looks at what is there.
-
     """
 
     def __init__(self, path: str | os.PathLike[str], what: str = ".npz archive of plain arrays") -> None:

@@ -175,7 +175,6 @@ def weighted_square(X: Array, factor: Array, out: Array | None = None) -> Array:
     factor : (m,) float64 array
     out : (m, n) array, optional
         A buffer for the rows in their new order.
-
     """
     if not isinstance(X, np.ndarray):
         product = inner(scale_rows(X, as_float(factor, X.dtype)), X)

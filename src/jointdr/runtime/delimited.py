@@ -45,7 +45,6 @@ def read_lines(
         that are part of the text.
     comment : str, optional
         Lines that start with this are left out.
-
     """
     with open_text(path) as file, read_unchanged(path, file):
         try:

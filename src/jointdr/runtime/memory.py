@@ -56,7 +56,6 @@ def set_config(*, memory_budget: Any) -> None:
     ----------
     memory_budget : number of bytes, str such as ``"2 GB"``, or None
         As in `config_context`.
-
     """
     _everywhere["memory_budget"] = parsed(memory_budget)
 
@@ -70,7 +69,6 @@ def get_config() -> dict[str, int]:
     >>> with jointdr.config_context(memory_budget="1.5 GB"):
     ...     jointdr.get_config()
     {'memory_budget': 1500000000}
-
     """
     return {"memory_budget": budget()}
 
@@ -103,7 +101,6 @@ def config_context(*, memory_budget: Any = None) -> Iterator[None]:
     ...     except ValueError as error:
     ...         print(str(error)[:98])
     The sums of products of 300 and 300 features take 14.4 MB, and the memory budget is 1 MB: select f
-
     """
     token = _here.set(parsed(memory_budget))
     try:

@@ -27,7 +27,6 @@ class Progress:
     label : str
     shown : bool, optional
         As `reporter` has it; by default only in a terminal.
-
     """
 
     def __init__(self, total: int, label: str, shown: bool | None = None) -> None:

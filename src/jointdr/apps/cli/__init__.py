@@ -17,7 +17,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ----------
     arguments : sequence of str, optional
         By default those of the process.
-
     """
     try:
         import rich  # noqa: F401

@@ -160,7 +160,6 @@ def written_out(command: Callable[..., None]) -> Callable[..., None]:
     ----------
     command : function
         Some of its parameters are dataclasses of this module.
-
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {}

@@ -21,7 +21,6 @@ class Catalog:
     ids : sequence of str
     names : mapping of ids to names, optional
         It may have others, and need not have all.
-
     """
 
     def __init__(self, kind: str, ids: Sequence[str], names: Mapping[str, str] | None = None) -> None:
@@ -79,7 +78,6 @@ def read_names(path: str | os.PathLike[str]) -> dict[str, str]:
     ----------
     path : path
         ``.tsv`` or ``.csv``, also with ``.gz``, with the names of its columns on the first line.
-
     """
     header, rows = after_header(path, read_lines(path, separator_of(path), quoted=True))
     if len(header) < 2:

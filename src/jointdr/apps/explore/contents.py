@@ -31,7 +31,6 @@ class Entry:
         Whether the pair was known in the fit.
     neighbors : str
         The effective number of known pairs behind the score; empty where there is none.
-
     """
 
     rank: int
@@ -83,7 +82,6 @@ def entries_of(
         The places of what the ranking lists, best first.
     start, count : int
         Which lines.
-
     """
     places = shown[start : start + count]
     best = float(np.max(np.abs(ranking.scores), initial=0.0)) or 1.0

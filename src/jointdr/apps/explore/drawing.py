@@ -34,7 +34,6 @@ class Mark:
     label_x : float
     anchor : "start" or "end"
         Where the label begins or ends.
-
     """
 
     subject: Subject
@@ -62,7 +61,6 @@ class Drawing:
         The kind and, in a window that is smaller than the map, the other entities in it as an SVG path.
     marks : list of Marks
     font : float
-
     """
 
     title: str

@@ -45,7 +45,6 @@ class Guard:
     app : ASGI application
     longest_body : int
         Bytes.
-
     """
 
     def __init__(self, app: ASGIApp, longest_body: int = LONGEST_BODY) -> None:

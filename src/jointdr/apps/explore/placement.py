@@ -34,7 +34,6 @@ class Plane:
     directions : (r, 2) array
     low, high : (2,) arrays
         What is drawn at the left and right, and at the lower and upper edge.
-
     """
 
     center: Array

@@ -35,7 +35,6 @@ class Pages:
     session : Session
     templates : jinja2.Environment
         With autoescape.
-
     """
 
     def __init__(self, session: Session, templates: Environment) -> None:

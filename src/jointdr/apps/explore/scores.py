@@ -46,7 +46,6 @@ class KernelScores:
         Its kernels are evaluated between all rows and between all columns at once, which is what a start takes.
     held : float
         Memory in bytes for each of the two; without enough of it answers take longer.
-
     """
 
     def __init__(self, head: GridRegression, held: float = HELD) -> None:
@@ -95,7 +94,6 @@ class KnownColumns(Columns):
     kernel : Kernel or Mixture
     held : float
         Memory in bytes.
-
     """
 
     def __init__(self, kernel: AnyKernel, held: float) -> None:
@@ -118,7 +116,6 @@ class ChosenColumns(Columns):
     places : array of int
     held : (m_B, m_B) array, optional
         The weights of all of them, if there are any to take these from.
-
     """
 
     def __init__(self, kernel: AnyKernel, places: Array, held: Array | None = None) -> None:
@@ -133,7 +130,6 @@ class RidgeScores:
     Parameters
     ----------
     head : GridRidge
-
     """
 
     def __init__(self, head: GridRidge) -> None:

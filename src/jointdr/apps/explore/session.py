@@ -43,7 +43,6 @@ class Subject:
         Its number among those that were fitted, or in the upload.
     upload : str
         The key of the upload it is in; empty for one that was fitted.
-
     """
 
     side: Side
@@ -63,7 +62,6 @@ class Ranking:
         Their places, best first; of equal scores the earlier first.
     known : (m,) array of bool
         Whether the pair was known in the fit.
-
     """
 
     scores: Array
@@ -126,7 +124,6 @@ class Session:
     Notes
     -----
     Weights between the entities of each kind are computed here, once: O(m² r) for m entities with r coordinates.
-
     """
 
     def __init__(

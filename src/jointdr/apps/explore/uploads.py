@@ -33,7 +33,6 @@ class Table:
     X : (rows, n) array
     note : str
         What the visitor should know about how the text was read.
-
     """
 
     ids: tuple[str, ...]
@@ -72,7 +71,6 @@ def read_features(text: str, n_features: int, names: tuple[str, ...] | None) -> 
     ------
     BadUpload
         With the line and the column of what is wrong.
-
     """
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines:

@@ -52,7 +52,6 @@ def write_report(
     -----
     The map has at most 5000 points, drawn at random if there are more, and the table at most 30 000 pairs; the report
     says so where something is left out. It stays below 5 MB unless ids or names are very long.
-
     """
     from jointdr.apps.report.contents import Contents  # when a report is written, and not with the facts of a model
     from jointdr.apps.report.page import rendered, template_of_reports

@@ -41,7 +41,6 @@ class Contents:
     facts : dict
     scree, map, loadings, recall, recommendations : Section or Missing
     findings : list of Finding, or Missing
-
     """
 
     facts: dict[str, Any]

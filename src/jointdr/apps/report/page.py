@@ -43,7 +43,6 @@ def rendered(template: Any, contents: Contents, title: str) -> str:
     The numbers and ids that the script draws are in a block of JSON, which browsers do not run. A content security
     policy allows the one style sheet and the one script of the page, by their hashes, and no request at all: even text
     that slipped through unescaped could not run.
-
     """
     from jointdr._version import __version__
 

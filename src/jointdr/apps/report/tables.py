@@ -31,7 +31,6 @@ class About:
         The group of every entity; −1 for none.
     is_scale : bool
         Whether the groups are bins of numbers.
-
     """
 
     color: str | None

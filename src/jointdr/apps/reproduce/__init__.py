@@ -57,7 +57,6 @@ class Reproduction:
         The paper's statements on the order of methods on its data, judged on ours.
     texts : tuple of str
         Tables without verdicts.
-
     """
 
     verdicts: tuple[Verdict, ...]
@@ -112,7 +111,6 @@ def reproduce(
     Returns
     -------
     Reproduction
-
     """
     chosen = _checked_names(names)
     if jobs < 1 or (repetitions is not None and repetitions < 1):

@@ -25,7 +25,6 @@ class Claim:
     differences : (partitions,) array
     least : float
         The statement holds if their mean is above this.
-
     """
 
     figure: str

@@ -74,7 +74,6 @@ class Stage:
     prepare : callable
         Of m and n: the call to be timed at this size.
     sizes : Sizes
-
     """
 
     method: str

@@ -56,7 +56,6 @@ class GeneDiseaseData:
         The meaning of significant on it, in words; empty if it has none.
     fingerprint : str
         Changes when the data does.
-
     """
 
     dyads: Dyads
@@ -76,7 +75,6 @@ def load_gene_diseases(data: str | os.PathLike[str] | None) -> GeneDiseaseData:
         Holds ``gda_humannet_omimgenes.npz``, see `load_archive`; or files in their original formats: MimMiner's
         matrix, HumanNet's links, DisGeNET's associations and ``omim_to_umls.csv`` (or .tsv), whose first two columns
         are OMIM ids and the UMLS concepts that stand for them in DisGeNET.
-
     """
     return _read_data(None if data is None else str(Path(data).resolve()))
 

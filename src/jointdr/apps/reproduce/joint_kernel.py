@@ -63,7 +63,6 @@ class JointKernelRegression(Recommender):
     -----
     A row of scores takes O(m_A m_B²), after m_A m_B kernels have become one product of matrices, see the module. Every
     pair has to be observed, and columns have to be known ones.
-
     """
 
     def __init__(
@@ -88,7 +87,6 @@ class JointKernelRegression(Recommender):
         ----------
         Y, A, B, observed
             As in `AssociationModel.fit`.
-
         """
         dyads = self._dyads(Y, A, B, observed)
         if not dyads.is_complete:
@@ -189,7 +187,6 @@ def by_definition(Z: Array, points: Array, y: Array, max_bytes: float = 2e8) -> 
     y : (m,) array
     max_bytes : float
         Memory for a block.
-
     """
     half = 0.5 * np.einsum("ik,ik->i", points, points)
     least = np.full(len(Z), np.inf)

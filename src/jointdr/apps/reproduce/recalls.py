@@ -32,7 +32,6 @@ class Series:
     curves : mapping of r (or None) to the name of a curve
     shown : int or None
         The r of the curve along k; None for a method that the paper did not try.
-
     """
 
     label: str
@@ -57,7 +56,6 @@ class RecallFigure:
     series : tuple of Series
     statements : callable
         Of the series and the values: the paper's claims about them.
-
     """
 
     name: str

@@ -43,7 +43,6 @@ class Study:
         has its own.
     alone : bool
         Whether it measures time, and has to run when nothing else does. Then it stays in this process.
-
     """
 
     name: str

@@ -33,7 +33,6 @@ class Verdict:
     plotted : (K,) array
         The paper's logarithms.
     tolerance : float
-
     """
 
     figure: str

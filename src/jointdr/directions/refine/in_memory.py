@@ -24,7 +24,6 @@ class ProblemInMemory(Problem):
     rows : Rows
         With a response that is centred and scaled.
     n_folds : int
-
     """
 
     def __init__(self, rows: Rows, maps: Sequence[Whitener], products: Products, seed: int, n_folds: int) -> None:

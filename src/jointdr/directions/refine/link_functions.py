@@ -51,7 +51,6 @@ class Basis:
     frequencies : (d, F) array
     phases : (F,) array
         In single precision, in which cosines take a fraction of the time; they are random anyway.
-
     """
 
     centre: Array
@@ -118,7 +117,6 @@ class Link:
     basis : Basis
     theta : (width, q) array
         Coefficients of the basis.
-
     """
 
     kind: str
@@ -319,7 +317,6 @@ def fit_learned(
     -------
     link : Link
     penalty : float
-
     """
     ranks = [z.shape[1] for z in Z]
     X = side_by_side(Z)
@@ -364,7 +361,6 @@ def tune_link(
     penalty : float
     error : float
         The squared error of the rows that were held out.
-
     """
     best: tuple[float, Any] = (np.inf, None)
     for length in LENGTH_SCALES:

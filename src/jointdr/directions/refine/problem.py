@@ -1,6 +1,7 @@
 """Questions of refinement to the data: link functions of coordinates, steps of the directions, held-out errors.
 
-Rows in memory (`in_memory`) keep their coordinates from one question to the next, and rows of a source (`by_reads`) are read again for each, with only the small model sent to where they are read.
+Rows in memory (`in_memory`) keep their coordinates from one question to the next, and rows of a source (`by_reads`) are
+read again for each, with only the small model sent to where they are read.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Errors:
 
 
 def least_squares(product: Callable[[Array], Array], gradient: Array, size: float) -> Array:
-    """Min ‖e − Jx‖ by conjugate gradients on JᵀJx = Jᵀe, from JᵀJ as an operator, Jᵀe and ‖e‖².
+    """min ‖e − Jx‖ by conjugate gradients on JᵀJx = Jᵀe, from JᵀJ as an operator, Jᵀe and ‖e‖².
 
     The iterates are those of LSQR, and so is the rule by which they end: a residual, or a gradient, that is small
     against what the matrix (its norm is estimated from the trace of the Lanczos matrix) and the rounding of J allow.
@@ -106,7 +107,6 @@ class Problem(ABC):
         Which products of coordinates a bilinear link has, as in `jointdr.directions.refine.link_functions.basis_of`.
     seed : int
         Of the random features of a learned link.
-
     """
 
     def __init__(self, maps: Sequence[Whitener], products: Products, seed: int) -> None:

@@ -111,7 +111,6 @@ class Refinement(NamedTuple):
         The number of sweeps with the lowest residual of held-out rows; 0 if none is lower than that of the start.
     link : Link
         Fitted to all rows, in the coordinates of these directions, or of the start.
-
     """
 
     factors: list[Factor] | None
@@ -149,7 +148,6 @@ def refine_embedding(
     -----
     Sweeps are tried on all rows but those of one fold, which judge them. If it is not clear from these whether sweeps
     help, the next fold is left out, and so on, at most once each. If they help, they are made on all rows.
-
     """
     centred = rows.centred()
     scale = centred.root_mean_square() or 1.0

@@ -46,7 +46,6 @@ class LeftOut:
     k : int
         Columns that are retrieved for a row, for the recall.
     max_bytes : float
-
     """
 
     grid: GridRegression
@@ -106,7 +105,6 @@ def chosen(
     The row bandwidth comes first, with the columns by themselves (bandwidth 0); then the column bandwidth, which stays
     0 if no other is better; then the row bandwidth again. By recall if most scores of a complete grid are 0, where the
     squared error would shrink everything towards 0; otherwise by squared error.
-
     """
     m_A, m_B = Y.shape
     if m_A < 3:

@@ -25,7 +25,6 @@ class Columns:
     max_bytes : float
     only : array of int, optional
         Some of the known columns, by number.
-
     """
 
     def __init__(self, kernel: AnyKernel, Z: Any, max_bytes: float, only: Array | None = None) -> None:

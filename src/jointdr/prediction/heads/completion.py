@@ -52,7 +52,6 @@ class Spectra:
         |Ω|.
     y_square : float
         Σ y².
-
     """
 
     maps: tuple[Array, Array]
@@ -155,7 +154,6 @@ def on_grid(spectra: Spectra, start: Factors, penalty: float, n_iter: int, tol: 
     factors : (W, H)
     objective : (sweeps,) array
         After each sweep.
-
     """
     W, H = start
     turned = spectra.transposed()
@@ -268,7 +266,6 @@ class Pairs:
     ----------
     Y : (m_A, m_B) CSR array that stores the observed pairs
     A, B : (m_A, n_1) and (m_B, n_2) arrays or CSR matrices
-
     """
 
     def __init__(self, Y: Array, A: Array, B: Array) -> None:

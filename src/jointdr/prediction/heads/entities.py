@@ -38,7 +38,6 @@ class Describer:
         What is taken off each table, because distances lose digits far from 0; None for angles and sparse tables.
     units : tuple of floats
         What each table is divided by: the root mean square distance between known entities; 1 for angles.
-
     """
 
     embedding: ViewsTransformer | None
@@ -92,7 +91,6 @@ class Side:
         How many of the nearest entities have weights; None for all.
     memos : tuple of dicts, or None
         Where distances are kept for other bandwidths.
-
     """
 
     describe: Describer
@@ -146,7 +144,6 @@ class Side:
             The share of the second.
         own : float
             As in `Mixture`.
-
         """
         first = self.kernel(0, bandwidth)
         if raw_bandwidth is None:

@@ -38,7 +38,6 @@ class Kernel:
         Where squared distances are kept for other bandwidths. Only for points that stay what they are.
     near : Index, optional
         Of the points. Only the nearest ones then have weights, which are CSR arrays.
-
     """
 
     points: Array
@@ -111,7 +110,6 @@ class Kernel:
         ----------
         numbers : (queries,) array of int
         others : bool
-
         """
         to_own = np.inf if others else 0.0
         if self.near is not None:
@@ -157,7 +155,6 @@ class Mixture:
         Non-negative; together 1.
     own : float
         The share of its weight that a known point keeps for itself, before the kernels.
-
     """
 
     kernels: tuple[Kernel, ...]

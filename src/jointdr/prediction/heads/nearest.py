@@ -58,7 +58,6 @@ class Found(NamedTuple):
         Infinite where a point must not count.
     numbers : (queries, k) array of int, or None
         To which known points; None for all of them in their order.
-
     """
 
     D: Array
@@ -85,7 +84,6 @@ class Index:
     -----
     Built when first searched, always in the same way: O(m r log m) for a tree, O(m^1.5 r) for lists. A search takes
     O(m r) by comparing all, and about O(m^0.5 r) by lists for each of those that are looked through.
-
     """
 
     points: Array
@@ -132,7 +130,6 @@ class Index:
             The numbers of these points, if they are known ones; they are then always among those found.
         to_own : float
             Their distances to themselves. Infinite: they do not count, and so one more is looked for.
-
         """
         k = min(self.k + (own is not None and not np.isfinite(to_own)), self.count)
         numbers = self._search(Z, k)

@@ -39,7 +39,6 @@ class GridRegression:
         Whether every pair is known, those that a sparse Y does not store as 0, or those that it stores.
     kernels : two Kernels
         Of the row and of the column entities.
-
     """
 
     Y: Array
@@ -72,7 +71,6 @@ class GridRegression:
         Notes
         -----
         O(rows · |Y| + rows · m_B · columns) for |Y| stored scores; only the first where the second bandwidth is 0.
-
         """
         columns = self._columns(Z_b, max_bytes)
 
@@ -197,7 +195,6 @@ class GridRegression:
         ----------
         K, L : (m_A,) and (m_B,) arrays
             The kernel weights of the known rows for its row, and of the known columns for its column.
-
         """
         if self.complete and not is_sparse(self.Y):
             return Products(normalized(K), normalized(L))

@@ -28,7 +28,6 @@ class DeviceRegression(GridRegression):
     Attributes
     ----------
     device : str
-
     """
 
     device: str = "cuda"
@@ -114,7 +113,6 @@ class _Side:
     kernel : Kernel or Mixture
     Z : (m_new, r) array (for a mixture, several), or None for the known entities
     device : str
-
     """
 
     def __init__(self, kernel: AnyKernel, Z: Any, device: str) -> None:

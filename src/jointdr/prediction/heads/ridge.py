@@ -65,7 +65,6 @@ class Coordinates:
         The diagonal.
     constant : float
         One more feature, or what is added to similarities, so that scores may also depend on one side alone.
-
     """
 
     kernel: Mixture | None
@@ -144,7 +143,6 @@ class GridRidge:
         M.
     mean : float
         ȳ, of the known scores.
-
     """
 
     Y: Array
@@ -194,7 +192,6 @@ class GridRidge:
         ----------
         phi, psi : (q_1,) and (q_2,) arrays
             φ of the row and of the column.
-
         """
         a, b = self.coordinates
         share = 1.0 if self.complete else self.Y.nnz / (self.Y.shape[0] * self.Y.shape[1])

@@ -49,7 +49,6 @@ class SideTruncation:
         The share of the truly nearest entities among those found: 1 unless the index is approximate.
     sample : int
         Entities on which this was measured.
-
     """
 
     nearest: int
@@ -74,7 +73,6 @@ class Truncation:
         The standard deviation of the exact ones.
     without : float
         The share of these scores that no known pair is near to: they are means of their columns.
-
     """
 
     rows: SideTruncation | None

@@ -59,7 +59,6 @@ class Tuning:
     best_score : float
     criterion : {"recall", "negative rmse"}
         Higher is better.
-
     """
 
     table: Any
@@ -96,7 +95,6 @@ def tuned(
         What is held out, see `splits`.
     progress : bool, optional
         Whether to show a progress bar; by default in a terminal.
-
     """
     stages = [grid] if isinstance(grid, Mapping) else list(grid)
     if not stages or not all(isinstance(stage, Mapping) and stage for stage in stages):

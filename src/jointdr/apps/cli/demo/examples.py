@@ -44,7 +44,6 @@ class Example:
         Rows.
     shown : tuple of int
         Rows, among those held out.
-
     """
 
     title: str
@@ -107,7 +106,6 @@ def gene_diseases(limit: int | None = None) -> Example:
     ------
     ImportError
         If the packages with the data are not installed.
-
     """
     from jointdr import IMC, JDR, AssociationModel, Dyads, Popularity
     from jointdr.datasets import load_hpo, lsa_features
