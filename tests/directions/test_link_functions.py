@@ -12,6 +12,7 @@ from jointdr.directions.refine.link_functions import (
     basis_of,
     fit_bilinear,
     fit_learned,
+    fit_on_held_out,
     normal_equations,
     refit_link,
 )
@@ -60,7 +61,7 @@ def test_a_learned_link_follows_any_smooth_response(rng):
     truth = np.exp(-((Z[0] - Z[1]) ** 2))
     Y = truth + 0.1 * rng.standard_normal((6000, 1))
     held_out = np.arange(6000) % 5 == 0
-    link, penalty = fit_learned(Z, Y, np.ones(6000), held_out=held_out)
+    link, penalty = fit_on_held_out(Z, Y, np.ones(6000), held_out)
     error = np.mean((link.predict([z[held_out] for z in Z]) - truth[held_out]) ** 2)
     assert error < 0.03 * truth.var()
     quadratic = fit_bilinear(Z, Y, np.ones(6000), "all")
@@ -68,14 +69,14 @@ def test_a_learned_link_follows_any_smooth_response(rng):
     moved = [3 + 7 * Z[1], 0.1 * Z[0]]  # in other coordinates a refitted link is as good
     again = refit_link(link, penalty, moved, Y, np.ones(6000)).predict(moved)
     assert np.mean((again - truth) ** 2) < 0.03 * truth.var()
-    validated, _ = fit_learned(Z, Y, np.ones(6000))
+    validated = fit_learned(Z, Y, np.ones(6000))
     assert np.mean((validated.predict(Z) - truth) ** 2) < 0.03 * truth.var()
 
 
 def test_where_there_is_nothing_to_learn_the_fourier_part_is_switched_off(rng):
     Z = [rng.standard_normal((1000, 2)), rng.standard_normal((1000, 2))]
     Y = rng.standard_normal((1000, 1))
-    link, _ = fit_learned(Z, Y, np.ones(1000), held_out=np.arange(1000) % 5 == 0)
+    link, _ = fit_on_held_out(Z, Y, np.ones(1000), np.arange(1000) % 5 == 0)
     assert np.var(link.predict(Z)) < 0.1
 
 
@@ -124,7 +125,7 @@ def test_the_path_minimizes_the_penalized_error(rng):
 
 def test_few_rows_have_a_link_too(rng):
     Z, Y = [rng.standard_normal((6, 2)), rng.standard_normal((6, 2))], rng.standard_normal((6, 1))
-    assert np.isfinite(fit_learned(Z, Y, np.ones(6))[0].predict(Z)).all()
+    assert np.isfinite(fit_learned(Z, Y, np.ones(6)).predict(Z)).all()
 
 
 def test_wrong_coordinates_are_named(rng):

@@ -122,7 +122,7 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
         if self.head == "bilinear":
             return fit_bilinear(Z, Y - mean, w, products).shifted(mean)
         seed = int(self.random_state) if isinstance(self.random_state, Integral) else 0
-        return fit_learned(Z, Y - mean, w, lengths=LENGTHS, seed=seed)[0].shifted(mean)
+        return fit_learned(Z, Y - mean, w, lengths=LENGTHS, seed=seed).shifted(mean)
 
     @staticmethod
     def _coordinates(embedding: Any, X: Any) -> list[Array]:

@@ -12,7 +12,6 @@ import numpy as np
 from jointdr.directions.embedding import project
 from jointdr.directions.normalize import Whitener
 from jointdr.directions.refine.link_functions import (
-    N_FOURIER,
     Basis,
     Link,
     Normal,
@@ -51,7 +50,7 @@ class ProblemByReads(Problem):
         def normals(basis: Basis) -> tuple[Normal, Normal]:
             return self._normals(charts, basis, held_out)
 
-        link, penalty, total = tune_link(centre, spread, ranks, normals, N_FOURIER, self.seed)
+        link, penalty, total = tune_link(centre, spread, ranks, normals, self.seed)
         return Sweep(bases, link, penalty, total)
 
     def judge(self, sweeps: Sequence[Sweep], held_out: int) -> Errors:

@@ -10,7 +10,7 @@ import numpy as np
 
 from jointdr.directions.embedding import project
 from jointdr.directions.normalize import Whitener
-from jointdr.directions.refine.link_functions import Link, Products, fit_bilinear, fit_learned, refit_link
+from jointdr.directions.refine.link_functions import Link, Products, fit_bilinear, fit_on_held_out, refit_link
 from jointdr.directions.refine.problem import Bases, Charts, Errors, Problem, Sweep
 from jointdr.engines import LARGE_BLOCK_BYTES, RandomParts, RowBlock, Rows, block_rows
 from jointdr.runtime import Array, as_float, float_dtype, inner, like, slices, to_numpy
@@ -48,7 +48,7 @@ class ProblemInMemory(Problem):
         if kind == "bilinear":
             link, penalty = fit_bilinear(Z, self.Y, np.where(held, 0.0, self.weight), self.products), 0.0
         else:
-            link, penalty = fit_learned(Z, self.Y, self.weight, held_out=held, seed=self.seed)
+            link, penalty = fit_on_held_out(Z, self.Y, self.weight, held, self.seed)
         E = self.Y[held] - link.predict([z[held] for z in Z])
         errors = self.weight[held] * np.sum(E**2, axis=1)
         return Sweep(bases, link, penalty, float(errors.sum()), errors)

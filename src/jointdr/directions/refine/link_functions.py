@@ -233,7 +233,7 @@ def basis_of(
     ``products="cross"`` has the products of one coordinate of each view, ``"all"`` also every coordinate and every
     product of two. `length` is that of the Fourier part, in units of √d.
     """
-    return basis_at(*_standardization(Z, weight), ranks, products, n_fourier, length, seed)
+    return basis_at(*standardization(Z, weight), ranks, products, n_fourier, length, seed)
 
 
 def basis_at(
@@ -262,7 +262,7 @@ def basis_at(
     return Basis(centre, spread, monomials, frequencies, phases)
 
 
-def _standardization(Z: Array, weight: Array) -> tuple[Array, Array]:
+def standardization(Z: Array, weight: Array) -> tuple[Array, Array]:
     """The mean and the standard deviation of each coordinate, 1 where it does not vary."""
     total = weight.sum()
     centre = weight @ Z / total
@@ -291,69 +291,44 @@ def fit_bilinear(Z: Sequence[Array], Y: Array, weight: Array, products: Products
 
 
 def fit_learned(
-    Z: Sequence[Array],
-    Y: Array,
-    weight: Array,
-    *,
-    held_out: Array | None = None,
-    lengths: Sequence[float] = LENGTH_SCALES,
-    seed: int = 0,
-) -> tuple[Link, float]:
-    """Ridge regression on products and random Fourier features of the coordinates, with the penalty left to the data.
+    Z: Sequence[Array], Y: Array, weight: Array, *, lengths: Sequence[float] = LENGTH_SCALES, seed: int = 0
+) -> Link:
+    """Ridge regression on products and random Fourier features of the coordinates, tuned by cross-validation.
 
     Parameters
     ----------
     Z : sequence of (m, r_k) arrays
     Y : (m, q) array
     weight : (m,) array
-    held_out : (m,) boolean array, optional
-        Rows on which the penalty and the length are chosen, not to be fitted. Without them generalized
-        cross-validation chooses.
     lengths : sequence of float
-        In units of √d.
+        Of the Fourier features, in units of √d.
     seed : int
-
-    Returns
-    -------
-    link : Link
-    penalty : float
     """
-    ranks = [z.shape[1] for z in Z]
-    X = side_by_side(Z)
+    ranks, X = [z.shape[1] for z in Z], side_by_side(Z)
     n_rows = max(float(weight.sum()), float(np.count_nonzero(weight)))  # a weight of 2 is two rows
-    # Cross-validation may also do without the products of two coordinates of one view, where there are few rows.
-    kinds: tuple[Products, ...] = ("all", "cross") if held_out is None else ("all",)
-    fitted = np.ones(len(X), dtype=bool) if held_out is None else ~held_out
-    best: tuple[float, Any] = (np.inf, None)
+    # It may also do without the products of two coordinates of one view, where there are few rows.
+    kinds: tuple[Products, ...] = ("all", "cross")
+    basis = basis_of(X, weight, ranks, "cross")
+    theta = np.zeros((basis.width, Y.shape[1]))
+    theta[0] = weight @ Y / weight.sum()  # the mean, where there are hardly more rows than products of coordinates
+    best = np.inf, Link("learned", basis, theta)
     for length, kind in itertools.product(lengths, kinds):
         basis = basis_of(X, weight, ranks, kind, N_FOURIER, length, seed)
-        path = RidgePath(normal_equations(basis, X[fitted], Y[fitted], weight[fitted]), basis.n_products)
-        test = None if held_out is None else normal_equations(basis, X[held_out], Y[held_out], weight[held_out])
+        path = RidgePath(normal_equations(basis, X, Y, weight), basis.n_products)
         for penalty in PENALTIES:
-            theta = path.coefficients(penalty)
-            error = path.cross_validation(penalty, n_rows) if test is None else test.residual(theta)
+            error = path.cross_validation(penalty, n_rows)
             if error < best[0]:
-                best = error, (Link("learned", basis, theta), penalty)
-    if best[1] is None:  # hardly more rows than products of coordinates: nothing to be learned but the mean
-        basis = basis_of(X, weight, ranks, "cross")
-        theta = np.zeros((basis.width, Y.shape[1]))
-        theta[0] = weight @ Y / weight.sum()
-        return Link("learned", basis, theta), PENALTIES[-1]
-    link, penalty = best[1]
-    return link, penalty
+                best = error, Link("learned", basis, path.coefficients(penalty))
+    return best[1]
 
 
 def tune_link(
-    centre: Array,
-    spread: Array,
-    ranks: Sequence[int],
-    normals: Callable[[Basis], tuple[Normal, Normal]],
-    n_fourier: int = N_FOURIER,
-    seed: int = 0,
+    centre: Array, spread: Array, ranks: Sequence[int], normals: Callable[[Basis], tuple[Normal, Normal]], seed: int = 0
 ) -> tuple[Link, float, float]:
-    """The link that `fit_learned` finds with held-out rows, from the normal equations of both sets of rows.
+    """The same, tuned on rows that are held out.
 
-    `normals` makes them for a basis, for coordinates of this mean and standard deviation.
+    `normals` makes the normal equations of the rows that are fitted and of those that are held out, for a basis of
+    coordinates with this mean and standard deviation.
 
     Returns
     -------
@@ -364,7 +339,7 @@ def tune_link(
     """
     best: tuple[float, Any] = (np.inf, None)
     for length in LENGTH_SCALES:
-        basis = basis_at(centre, spread, ranks, "all", n_fourier, length, seed)
+        basis = basis_at(centre, spread, ranks, "all", N_FOURIER, length, seed)
         train, test = normals(basis)
         path = RidgePath(train, basis.n_products)
         for penalty in PENALTIES:
@@ -376,10 +351,22 @@ def tune_link(
     return link, penalty, error
 
 
+def fit_on_held_out(Z: Sequence[Array], Y: Array, weight: Array, held_out: Array, seed: int = 0) -> tuple[Link, float]:
+    """`tune_link` of rows in memory, of which the mask `held_out` has those that are not to be fitted."""
+    X = side_by_side(Z)
+
+    def normals(basis: Basis) -> tuple[Normal, Normal]:
+        train, test = (normal_equations(basis, X[at], Y[at], weight[at]) for at in (~held_out, held_out))
+        return train, test
+
+    link, penalty, _ = tune_link(*standardization(X, weight), [z.shape[1] for z in Z], normals, seed)
+    return link, penalty
+
+
 def refit_link(link: Link, penalty: float, Z: Sequence[Array], Y: Array, weight: Array) -> Link:
     """A link with the same products, frequencies and penalty, fitted to these rows."""
     X = side_by_side(Z)
-    centre, spread = _standardization(X, weight)
+    centre, spread = standardization(X, weight)
     basis = replace(link.basis, centre=centre, spread=spread)
     path = RidgePath(normal_equations(basis, X, Y, weight), basis.n_products)
     return Link(link.kind, basis, path.coefficients(penalty))
