@@ -10,5 +10,7 @@ CORES = 2
 os.environ |= {"LOKY_MAX_CPU_COUNT": str(CORES), "MPLBACKEND": "Agg"}
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+if "PYTHONPATH" in os.environ:  # some children work in a folder of their own
+    os.environ["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, os.environ["PYTHONPATH"].split(os.pathsep)))
 for name in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "CLICOLOR_FORCE", "PYTHONWARNINGS"):
     os.environ.pop(name, None)

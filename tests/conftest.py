@@ -12,10 +12,10 @@ from tests import CORES
 from tests.properties import verdict
 
 # Properties are tried on few examples, always the same, or, with HYPOTHESIS_PROFILE=nightly (`make nightly`), on many.
-settings.register_profile("ci", max_examples=8, derandomize=True, deadline=None, database=None)
-settings.register_profile(
-    "nightly", max_examples=100, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
-)
+# Neither looks at the clock, which a busy machine slows down.
+UNHURRIED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("ci", max_examples=8, derandomize=True, database=None, **UNHURRIED)
+settings.register_profile("nightly", max_examples=100, print_blob=True, **UNHURRIED)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 examples_of_workers: list[int] = []

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
+from concurrent.futures import CancelledError
+from types import SimpleNamespace
 
 import pytest
 
 from jointdr import JDR
+from jointdr.io import distributed
 from tests.faults.conftest import SMALL_LEAVES, assert_same, finished, started, until
 
 pytest.importorskip("distributed", reason="dask[distributed] is not installed")
@@ -42,6 +44,28 @@ except ConnectionError as error:
 )
 
 
+def test_a_lost_cluster(rows, fitted, tmp_path, small_leaves):
+    """The same without processes: a client whose cluster goes away after the first checkpoint."""
+    held = tmp_path / "fold.npz"
+
+    class Lost:
+        def nthreads(self):
+            return {"worker": 1}
+
+        def compute(self, state):
+            if held.exists():
+                raise CancelledError("scheduler")
+            return SimpleNamespace(result=lambda: state.compute(scheduler="synchronous"))
+
+    with pytest.raises(ConnectionError, match=r"was lost while it reduced .* with a checkpoint the fit goes on from"):
+        JDR(2).fit(distributed(rows.npy(), Lost()).checkpointed(held, every=0.0))
+    seen = []
+    source = rows.npy().watched(lambda count, nbytes: seen.append(count)).checkpointed(held)
+    assert_same(JDR(2).fit(source), fitted)
+    assert sum(seen) < 3000
+
+
+@pytest.mark.slow
 def test_a_killed_scheduler(rows, fitted, tmp_path, small_leaves):
     """An error in bounded time that says what to do; the checkpoint is taken up without a cluster."""
     where, held = tmp_path / "scheduler.json", tmp_path / "fold.npz"

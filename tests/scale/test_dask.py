@@ -133,6 +133,12 @@ def test_processes(name, client, data, expected):
     assert Cluster(client).width() == 2
 
 
+def test_the_address_of_a_scheduler(client, data, expected):
+    by_address = distributed(data.npy(), client.scheduler.address)
+    assert_same(PCA(2).fit(by_address), expected("PCA"))
+    by_address.engine.client.close()
+
+
 def test_checkpoint_on_a_cluster(client, data, expected, tmp_path):
     source = distributed(data.parquet(), client).checkpointed(tmp_path / "fold.npz", every=0.0)
     assert_same(JDR(2).fit(source), expected("JDR"))
@@ -174,6 +180,7 @@ def test_a_killed_worker(client, data, expected, tmp_path):
     client.wait_for_workers(2, timeout=PATIENCE)  # a new one in its place, for other tests
 
 
+@pytest.mark.slow
 def test_scheduler_and_workers_from_the_command_line(data, expected, tmp_path):
     where = str(tmp_path / "scheduler.json")
     options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
