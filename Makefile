@@ -9,12 +9,16 @@ CORE   := tests/moments tests/laws/test_merge.py tests/estimators/test_jdr.py te
           tests/estimators/test_saving.py tests/runtime/test_model_files.py tests/test_corpus.py tests/prediction/test_imc.py \
           tests/apps/test_cli.py tests/apps/explore/test_guard.py tests/apps/explore/test_uploads.py tests/apps/explore/test_pages.py
 
-.PHONY: demo test nightly test-minimal lint audit docs benchmarks clean
+.PHONY: demo test test-all nightly test-minimal lint audit docs benchmarks clean
 
 demo: $(VENV)/.demo
 	$(BIN)/jointdr demo
 
+# A few minutes on two cores; `make test-all` has everything but what is left to `make nightly`.
 test: $(VENV)/.test
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not nightly and not slow"
+
+test-all: $(VENV)/.test
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Properties on some ten thousand examples, drawn anew each time, instead of the few that `make test` repeats; and what

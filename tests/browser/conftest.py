@@ -86,7 +86,7 @@ def open_page(browser):
         )
         contexts.append(context)
         context.set_offline(offline)
-        context.set_default_timeout(30_000)
+        context.set_default_timeout(300_000)  # on a busy machine
         page = context.new_page()
         return page, watched(page)
 

@@ -40,7 +40,9 @@ def test_search_ranking_and_why(open_page, address):
     page, watch = open_page()
     page.goto(address)
     page.keyboard.press("/")
-    page.keyboard.type("first")
+    with page.expect_response(lambda response: response.url.endswith("q=first")):
+        page.keyboard.type("first")
+    page.wait_for_function("!document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')")  # the list stays
     page.wait_for_selector("#found a")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")

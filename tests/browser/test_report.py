@@ -71,10 +71,13 @@ def test_nothing_from_the_data_runs(open_page, report):
     assert page.evaluate("window.ran") is None
     assert page.locator("img").count() == 0
     # What would run if an escape were forgotten is stopped by the policy of the page.
-    page.evaluate("document.body.insertAdjacentHTML('beforeend', `<img src=x onerror='window.ran = true'>`)")
-    page.wait_for_timeout(100)
+    page.evaluate("""new Promise((failed) => {
+        document.addEventListener("error", () => failed(), {capture: true, once: true});
+        document.body.insertAdjacentHTML("beforeend", `<img src=x onerror="window.ran = true">`);
+    })""")
     assert page.evaluate("window.ran") is None
-    assert any("Content Security Policy" in error for error in watch.errors)
+    while not any("Content Security Policy" in error for error in watch.errors):
+        page.wait_for_event("console")
 
 
 def test_pointing_shows_an_id(open_page, report):

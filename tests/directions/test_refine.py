@@ -51,12 +51,13 @@ def test_with_all_moments_the_surrogate_is_quadratic():
     assert model.link_.basis.n_products == 1 + 4 + 10
 
 
-@pytest.mark.parametrize(("n", "r", "target"), [(50, 3, 0.14), (20, 5, 0.25)])
+@pytest.mark.parametrize(("n", "r", "target"), [(50, 3, 0.14), pytest.param(20, 5, 0.25, marks=pytest.mark.slow)])
 def test_a_learned_link_on_rbf(n, r, target):
     learned = JDR(moments="all", refine=4, link="learned", random_state=0)
     assert mean_errors(make_rbf, 20_000, n, r, learned, repetitions=3) <= target
 
 
+@pytest.mark.slow
 def test_links_on_few_bilinear_rows():
     models = [JDR(refine=4, link=link, random_state=0) for link in ("bilinear", "learned", "auto")]
     bilinear, learned, auto = mean_errors(make_bilinear, 2000, 30, 2, *models, repetitions=6)

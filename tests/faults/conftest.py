@@ -39,7 +39,8 @@ def small_leaves(monkeypatch):
 
 def started(script, *arguments, **options):
     """A child that runs a script."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, "-c", script, *map(str, arguments)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     options.setdefault("preexec_fn", hear_ctrl_c)

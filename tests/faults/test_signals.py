@@ -23,6 +23,9 @@ real = arrays.NpyTable.rows
 def rows(table, start, stop):
     if table.path.endswith("a.npy"):
         (marks / str(start)).touch()
+        deadline = time.monotonic() + 300
+        while len(list(marks.iterdir())) > 15 and not Path(f"{marks}.sent").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)  # half way: nothing more is read before the signal is sent
         time.sleep(0.1)
     return real(table, start, stop)
 
@@ -51,9 +54,11 @@ def words(rows, out, held):
     return ["fit", *views, "--rank", "2", "-o", str(out), "--checkpoint", str(held)]
 
 
-def half_way(marks):
-    """Reads of the first hundred rows come before the fold; then there is one for each leaf."""
-    return lambda: len(list(marks.iterdir())) > 15
+def interrupt(child, marks, sent):
+    """Send a signal half way: reads of the first hundred rows come before the fold; then there is one for each leaf."""
+    until(lambda: child.poll() is not None or len(list(marks.iterdir())) > 15)
+    child.send_signal(sent)
+    marks.with_name(f"{marks.name}.sent").mkdir()
 
 
 @pytest.mark.parametrize(("sent", "code", "said"), [("SIGINT", 130, "Interrupted."), ("SIGTERM", 143, "Terminated.")])
@@ -63,8 +68,7 @@ def test_the_command_line(sent, code, said, rows, fitted, tmp_path, small_leaves
     out, held, marks = tmp_path / "model.npz", tmp_path / "fold.npz", tmp_path / "marks"
     marks.mkdir()
     child = started(COMMAND, rows.folder, marks, *words(rows, out, held))
-    until(half_way(marks))
-    child.send_signal(getattr(signal, sent))
+    interrupt(child, marks, getattr(signal, sent))
     found, _, err = finished(child)
     assert found == code
     assert said in err
@@ -82,8 +86,7 @@ def test_from_python(rows, fitted, tmp_path, small_leaves):
     held, marks = tmp_path / "fold.npz", tmp_path / "marks"
     marks.mkdir()
     child = started(CALL, rows.folder, marks, held)
-    until(half_way(marks))
-    child.send_signal(signal.SIGINT)
+    interrupt(child, marks, signal.SIGINT)
     code, out, err = finished(child)
     assert (code, out, err) == (0, "interrupted False\n", "")
     seen = []

@@ -46,8 +46,16 @@ def in_a_tree(rows, times):
     return sum(held[:-1], held[-1])
 
 
-@pytest.mark.parametrize(("merged", "times"), [(one_by_one, 60), (in_a_tree, 40)])
-def test_a_hundred_thousand_merges(merged, times, data):
+@pytest.mark.parametrize(
+    ("merged", "times"),
+    [
+        (one_by_one, 5),
+        (in_a_tree, 5),
+        pytest.param(one_by_one, 60, marks=pytest.mark.slow),
+        pytest.param(in_a_tree, 40, marks=pytest.mark.slow),
+    ],
+)
+def test_ten_thousand_merges_and_a_hundred_thousand(merged, times, data):
     """Reached: 2e-14 of the largest entry, at means of a million times the spread; random errors of 10⁵ roundings of
     each sum, ε √10⁵ = 7e-14, are what could be expected."""
     rows, expected = data

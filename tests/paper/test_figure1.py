@@ -16,7 +16,12 @@ PANELS = FIGURES["figure1"](None).panels
 TOLERANCES = {(1, 1): 0.05, (1, 2): 0.05, (1, 3): 0.10, (2, 1): 0.15, (2, 2): 0.12}
 
 
-@pytest.mark.parametrize(("row", "number"), TOLERANCES)
+QUICK = ((1, 1), (2, 1))
+
+
+@pytest.mark.parametrize(
+    ("row", "number"), [pytest.param(*at, marks=() if at in QUICK else pytest.mark.slow) for at in TOLERANCES]
+)
 def test_panel(row, number):
     panel = PANELS[4 * (row - 1) + number - 1]
     line, *others = panel.lines

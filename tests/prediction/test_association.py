@@ -72,13 +72,13 @@ def test_it_is_the_embedding_and_then_kernel_regression(dyads, rng):
 class TestEveryModel:
     def test_shapes_blocks_and_known_entities(self, name, dyads, rng):
         model = clone(MODELS[name]).fit(dyads)
+        tiny = clone(model).set_params(max_bytes=1).fit(dyads)
         new = rng.standard_normal((7, 6)), rng.standard_normal((3, 4))
         for rows, columns in ((None, None), (new[0], None), (None, new[1]), new):
             scores = model.predict(rows, columns)
             shape = (60 if rows is None else 7, 25 if columns is None else 3)
             assert scores.shape == shape
             assert np.isfinite(scores).all()
-            tiny = clone(model).set_params(max_bytes=1).fit(dyads)
             np.testing.assert_allclose(tiny.predict(rows, columns), scores, rtol=1e-8, atol=1e-10)
 
     def test_an_explanation_sums_to_the_score(self, name, dyads, rng):

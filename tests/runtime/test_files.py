@@ -85,7 +85,7 @@ def test_links_permissions_and_pipes(tmp_path):
     reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
     reader.start()
     write_text(pipe, "through")
-    reader.join(10)
+    reader.join(300)
     assert found == ["through"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 

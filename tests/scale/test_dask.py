@@ -29,6 +29,9 @@ import dask.dataframe as dd  # noqa: E402
 import pandas as pd  # noqa: E402
 from distributed import Client, LocalCluster  # noqa: E402
 
+PATIENCE = 300
+"""Seconds after which something will not happen any more, however busy the machine is."""
+
 
 @pytest.fixture(scope="module")
 def client():
@@ -130,20 +133,28 @@ def test_processes(name, client, data, expected):
     assert Cluster(client).width() == 2
 
 
+def test_the_address_of_a_scheduler(client, data, expected):
+    by_address = distributed(data.npy(), client.scheduler.address)
+    assert_same(PCA(2).fit(by_address), expected("PCA"))
+    by_address.engine.client.close()
+
+
 def test_checkpoint_on_a_cluster(client, data, expected, tmp_path):
     source = distributed(data.parquet(), client).checkpointed(tmp_path / "fold.npz", every=0.0)
     assert_same(JDR(2).fit(source), expected("JDR"))
 
 
 class Slow:
-    """A response that takes its time, and says where it is made."""
+    """A response that says where it is made, and that workers make only after one of them was killed."""
 
     def __init__(self, folder):
-        self.folder = folder
+        self.folder, self.home = folder, os.getpid()
 
     def __call__(self, y):
-        Path(self.folder, str(os.getpid())).touch()
-        time.sleep(0.1)
+        deadline = time.monotonic() + PATIENCE
+        while os.getpid() != self.home and not Path(self.folder, "killed").exists() and time.monotonic() < deadline:
+            Path(self.folder, f"{os.getpid()}.pid").touch()
+            time.sleep(0.01)
         return y
 
 
@@ -152,12 +163,12 @@ def test_a_killed_worker(client, data, expected, tmp_path):
     killed = []
 
     def kill():
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not killed and time.monotonic() < deadline:
-            here = [int(path.name) for path in tmp_path.iterdir() if int(path.name) != os.getpid()]
-            if here:
-                os.kill(here[0], signal.SIGKILL)
-                killed.append(here[0])
+            for path in list(tmp_path.glob("*.pid"))[:1]:
+                os.kill(int(path.stem), signal.SIGKILL)
+                killed.append(path.stem)
+                (tmp_path / "killed").touch()
             time.sleep(0.01)
 
     killer = threading.Thread(target=kill)
@@ -166,8 +177,10 @@ def test_a_killed_worker(client, data, expected, tmp_path):
     killer.join()
     assert killed
     assert_same(model, expected("JDR"))
+    client.wait_for_workers(2, timeout=PATIENCE)  # a new one in its place, for other tests
 
 
+@pytest.mark.slow
 def test_scheduler_and_workers_from_the_command_line(data, expected, tmp_path):
     where = str(tmp_path / "scheduler.json")
     options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
@@ -177,11 +190,11 @@ def test_scheduler_and_workers_from_the_command_line(data, expected, tmp_path):
     commands += [[*start, "worker", "--nthreads", "1", "--no-nanny", *alone] for _ in range(2)]
     processes = [subprocess.Popen(command, **options) for command in commands]
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not Path(where).exists() and time.monotonic() < deadline:
             time.sleep(0.1)
-        with Client(scheduler_file=where, timeout=60, set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=60)
+        with Client(scheduler_file=where, timeout=PATIENCE, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=PATIENCE)
             address = client.scheduler.address
             assert_same(JDR(2).fit(distributed(data.parquet(), client)), expected("JDR"))
             by_address = distributed(data.npy(), address)

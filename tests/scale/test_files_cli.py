@@ -72,8 +72,9 @@ def test_a_device(data, expected, tmp_path):
     assert_same(JDR.load(out), expected)
 
 
-def test_a_local_cluster(data, expected, tmp_path):
+def test_a_local_cluster(data, expected, tmp_path, monkeypatch):
     pytest.importorskip("distributed")
+    monkeypatch.setattr("distributed.deploy.local.CPU_COUNT", 2)  # workers, which are as many as there are cores
     out = tmp_path / "model.npz"
     assert run([*npy(data), "--dask", "local", "-o", str(out)]) == 0
     assert_same(JDR.load(out), expected)

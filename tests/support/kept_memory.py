@@ -1,4 +1,4 @@
-"""A process of its own in which one job runs within a memory budget: ``python -m tests.support.kept_memory JOB BUDGET``.
+"""A process of its own in which one job keeps to a memory budget: ``python -m tests.support.kept_memory JOB BUDGET``.
 
 Prints by how many bytes resident memory grew beyond the data and the result.
 """
