@@ -7,6 +7,7 @@ import threading
 import time
 import tracemalloc
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -151,19 +152,30 @@ def test_memory_does_not_grow_with_the_rows(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("waits", [True, False])
-def test_blocks_are_read_ahead_where_reading_waits(waits):
-    readers = []
+def test_blocks_are_read_ahead_where_reading_waits(waits, monkeypatch):
+    """By a clock of its own, so that the load of the machine does not count; all blocks are read by one thread."""
+    clock = SimpleNamespace(now=0.0, busy=0.0)
+    fake = SimpleNamespace(perf_counter=lambda: clock.now, thread_time=lambda: clock.busy)
+    monkeypatch.setattr(stream, "time", fake)
+    readers, begun = [], [threading.Event() for _ in range(31)]
 
     def read():
         for i in range(30):
-            if waits:
-                time.sleep(0.01)
+            begun[i].set()
+            clock.now += 0.02
+            clock.busy += 0.005 if waits else 0.02
             readers.append(threading.current_thread())
             yield i
 
-    assert list(stream.ahead_of_waits(read())) == list(range(30))
-    elsewhere = [reader is not threading.current_thread() for reader in readers]
-    assert all(elsewhere[5:]) if waits else not any(elsewhere)
+    for i, block in enumerate(stream.ahead_of_waits(read())):
+        assert block == i
+        if waits and i < 29:
+            assert begun[i + 1].wait(10)
+        else:
+            assert not begun[i + 1].is_set()
+    assert len(readers) == 30
+    assert len(set(readers)) == 1
+    assert readers[0] is not threading.current_thread()
 
 
 def test_columns_of_one_type_and_of_several(tmp_path, rng):

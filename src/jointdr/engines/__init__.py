@@ -6,10 +6,11 @@ from jointdr.engines.grid import Grid, Means
 from jointdr.engines.reduction import MomentsOf, MomentsOfGroups, RandomParts, RowBlock, SumsOfGroups, numbered
 from jointdr.engines.rows import LARGE_BLOCK_BYTES, Rows, block_rows
 from jointdr.engines.source import Source
-from jointdr.engines.stream import Stream
+from jointdr.engines.stream import READERS_SHARE, Stream
 
 __all__ = [
     "LARGE_BLOCK_BYTES",
+    "READERS_SHARE",
     "Cluster",
     "Grid",
     "Means",

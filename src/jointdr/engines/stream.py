@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 import joblib
@@ -29,7 +29,12 @@ MOST_READ_BYTES = 64_000_000
 """Folds of wide views ask for more rows at a time, but not for more than this."""
 
 READ_SHARE = 0.03
-"""The share of the memory budget that the blocks which all threads read at a time may take: each holds some fifteen."""
+"""The share of the memory budget that the blocks which all threads read at a time may take: each holds some fifteen.
+
+Blocks of wide views may be twice as large."""
+
+READERS_SHARE = 0.5
+"""The share of the memory budget that all readers may take beside the blocks that they give."""
 
 STATE_BYTES = 1_000_000_000
 """States of all threads together may take this much; fewer threads reduce, with more BLAS threads each, beyond it."""
@@ -44,33 +49,49 @@ Step = Callable[[RowBlock], RowBlock]
 
 def ahead(blocks: Iterator[T]) -> Iterator[T]:
     """The same blocks; the next one is read in a thread while the current one is used."""
-    reader = ThreadPoolExecutor(1)
-    try:
-        coming = reader.submit(next, blocks, None)
-        while (block := coming.result()) is not None:
-            coming = reader.submit(next, blocks, None)
-            yield block
-    finally:
-        reader.shutdown(wait=False)  # where a reduction has failed, this may run in the reader itself
+    return _read_by_a_thread(blocks, lambda waited, computed: True)
 
 
 def ahead_of_waits(blocks: Iterator[T]) -> Iterator[T]:
     """The same blocks, read `ahead` from when reading turns out to wait more than it computes, for a disk or a network.
 
-    Until then one thread reads and uses them in turn: where every core has such a thread, another one only competes.
+    Until then they are read and used in turn: where every core has such a pair of threads, two that work only compete.
     """
-    waited = computed = 0.0
-    while waited <= computed:
+    return _read_by_a_thread(blocks, lambda waited, computed: waited > computed)
+
+
+def _read_by_a_thread(blocks: Iterator[T], is_early: Callable[[float, float], bool]) -> Iterator[T]:
+    """The same blocks, all of them read by one thread, which ends with them.
+
+    Allocators keep what a thread has freed for that thread: if two threads read one after the other, memory is held
+    twice. `is_early` decides by the seconds of waiting and of computation whether the next block is read ahead.
+    """
+
+    def read() -> tuple[T | None, float, float]:
         began, busy = time.perf_counter(), time.thread_time()
         block = next(blocks, None)
-        if block is None:
-            return
-        spent = time.thread_time() - busy
-        # Of the last few blocks; a thousandth of a second is no wait.
-        waited = 0.8 * waited + max(0.0, time.perf_counter() - began - spent - 1e-3)
-        computed = 0.8 * computed + spent
-        yield block
-    yield from ahead(blocks)
+        computed = time.thread_time() - busy
+        return block, max(0.0, time.perf_counter() - began - computed - 1e-3), computed  # 1 ms is no wait
+
+    reader = ThreadPoolExecutor(1)
+    waited = computed = 0.0
+    early = False
+    try:
+        coming = reader.submit(read)
+        while True:
+            block, *spent = coming.result()
+            if block is None:
+                return
+            waited, computed = 0.8 * waited + spent[0], 0.8 * computed + spent[1]  # of the last few blocks
+            early = early or is_early(waited, computed)
+            if early:
+                coming = reader.submit(read)
+            yield block
+            del block
+            if not early:
+                coming = reader.submit(read)
+    finally:
+        reader.shutdown(wait=False)  # where a reduction has failed, this may run in the reader itself
 
 
 @dataclass(frozen=True)
@@ -115,8 +136,8 @@ class Task:
         blocks = blocks if early is None else early(blocks)
         blocks = self.prepared(blocks if placed is None else placed(blocks), watch)
         with np.errstate(all="ignore"):  # what overflows shows in the state
-            first = next(blocks, None)
-            return None if first is None else self.reduction(chain([first], blocks))
+            first = list(islice(blocks, 1))
+            return self.reduction(_drained(first, blocks)) if first else None
 
     def prepared(self, blocks: Iterator[RowBlock], watch: Callable[[RowBlock], object] | None) -> Iterator[RowBlock]:
         """Pieces of the blocks with their responses made."""
@@ -154,7 +175,7 @@ class Lanes:
         cores = self.width()
         most = max(1, memory.within(STATE_BYTES, 0.5) // max(1, 2 * task.reduction.nbytes))
         if task.reader_bytes:
-            most = max(1, min(most, memory.within(2**62, 0.5) // task.reader_bytes))
+            most = max(1, min(most, memory.within(2**62, READERS_SHARE) // task.reader_bytes))
         lanes = max(1, min(cores, len(leaves), most))
         told = Told(watch)
         with _blas_threads(cores // lanes) if lanes > 1 else nullcontext(), ThreadPoolExecutor(lanes) as pool:
@@ -350,9 +371,15 @@ class Stream(Rows):
         if self.source.engine is not None and self.source.engine.block_bytes:
             return max(FEWEST_ROWS, int(self.source.engine.block_bytes) // width)
         usual = memory.within(READ_BYTES, READ_SHARE / joblib.cpu_count())
-        most = memory.within(MOST_READ_BYTES, 4 * READ_SHARE / joblib.cpu_count())
+        most = memory.within(MOST_READ_BYTES, 2 * READ_SHARE / joblib.cpu_count())
         size = max(1, min(size, most // width))
         return max(1, min(FEWEST_ROWS, most // width), size, usual // width // size * size)
+
+
+def _drained(first: list[T], rest: Iterator[T]) -> Iterator[T]:
+    """The one block of a list, and others: nobody holds it when the next one is read."""
+    yield first.pop()
+    yield from rest
 
 
 def stepped(block: RowBlock, steps: Iterable[Step]) -> RowBlock:
