@@ -1,7 +1,7 @@
 """Input, checked once: views, responses, dyads with their ids and scores, splits."""
 
 from jointdr.data.dyads import Dyads, UnmatchedWarning, refuse_dyads
-from jointdr.data.ids import Entities, Unmatched, as_ids, entities
+from jointdr.data.ids import Entities, Unmatched, as_ids, entities, index_of
 from jointdr.data.response import (
     HeavyTailWarning,
     Tail,
@@ -50,6 +50,7 @@ __all__ = [
     "entities",
     "fit_transform_of",
     "gathered",
+    "index_of",
     "indicators",
     "is_implicit",
     "raise_if_not_finite",

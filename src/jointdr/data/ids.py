@@ -136,9 +136,14 @@ def joined(
     return Y, Unmatched(lost[0], lost[1], int(np.count_nonzero(~matched)))
 
 
+def index_of(ids: Array) -> dict[Any, int]:
+    """The index of each id."""
+    return {name: i for i, name in enumerate(ids.tolist())}
+
+
 def _places(ids: Array, known: Array) -> Array:
     """Where each id stands among the known ones; -1 if it does not."""
-    where = {name: i for i, name in enumerate(known.tolist())}
+    where = index_of(known)
     return np.array([where.get(name, -1) for name in ids.tolist()], dtype=np.int64)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.datasets.spectral import checked_affinity
-from jointdr.runtime import Array, is_sparse
+from jointdr.runtime import Array, dense
 
 NOTHING = 1e-10
 """Directions whose eigenvalue is below this share of the largest are left out."""
@@ -48,7 +48,7 @@ def kernel_features(S: Any, k: int | None = None) -> Array:
     True
     """
     S = checked_affinity(S, name="S")
-    S = np.asarray(S.toarray() if is_sparse(S) else S, dtype=float)
+    S = np.asarray(dense(S), dtype=float)
     if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= int(k) <= len(S)):
         raise ValueError(f"k={k!r} must be an integer from 1 to {len(S)}, the number of things, or None.")
     values, V = np.linalg.eigh(S)

@@ -12,7 +12,7 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import eigsh
 
 from jointdr.directions import scaled_left_vectors, sign_columns
-from jointdr.runtime import Array, as_float, float_dtype, is_sparse, to_numpy
+from jointdr.runtime import Array, as_float, dense, float_dtype, is_sparse, to_numpy
 
 Handling = Literal["error", "giant", "separate"]
 Symmetrize = Literal["mean", "max", "min"]
@@ -291,7 +291,7 @@ def _leading(S: Array, k: int) -> tuple[Array, Array]:
     else:
         affinity = root[:, None] * S * root
     if nodes <= EXACT_UP_TO or 4 * k > nodes:
-        values, vectors = np.linalg.eigh(affinity.toarray() if is_sparse(affinity) else affinity)
+        values, vectors = np.linalg.eigh(dense(affinity))
         values, vectors = values[-k:], vectors[:, -k:]
     else:
         start = np.random.default_rng(0).standard_normal(nodes)  # D^½1 itself is an eigenvector, and would lead nowhere

@@ -19,7 +19,7 @@ from jointdr.directions.normalize import Whitener
 from jointdr.directions.proxy import OVERFLOW
 from jointdr.directions.svd import left_vectors
 from jointdr.engines import LARGE_BLOCK_BYTES, RandomParts, RowBlock, Rows, SumsOfGroups, block_rows
-from jointdr.runtime import Array, as_float, float_dtype, inner, is_sparse, like, namespace, to_numpy
+from jointdr.runtime import Array, as_float, dense, float_dtype, inner, is_sparse, like, namespace, to_numpy
 
 Factor = tuple[Array, Array]
 """Directions of a view, (k, r), and their singular values, (r,)."""
@@ -252,7 +252,7 @@ def _against(block: RowBlock, k: int, mean: Array, R: Array) -> Array:
 
 
 def _centred(X: Array, mean: Array, dtype: object) -> Array:
-    X = as_float(X.toarray() if is_sparse(X) else X, dtype)
+    X = as_float(dense(X), dtype)
     return X - like(mean, X)
 
 

@@ -342,7 +342,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             raise ValueError(f"The source has the views {source.names}, but the model was fitted with {views.names}.")
         rows = Stream(source).with_responses(no_response)
         for block in rows.blocks(rows.large_block_rows()):
-            views = Views._from_parts(source.names, source.feature_names, None, block.views)
+            views = Views.from_checked(source.names, source.feature_names, None, block.views)
             yield self._in_container(self._coordinates(views), None)
 
     def transform_view(self, X: Any, view: int | str) -> Any:
@@ -446,7 +446,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """X as checked `Views` that agree with what was fitted."""
         name = type(self).__name__
         if isinstance(X, Dyads):  # tables of different lengths
-            X = Views._from_parts(X.names, X.feature_names, None, (X.A, X.B))
+            X = Views.from_checked(X.names, X.feature_names, None, (X.A, X.B))
         if isinstance(X, Source):
             raise TypeError(f"A source is read by fit, score and transform of {name} only: give this rows in memory.")
         if self.views is None:
@@ -483,7 +483,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             self.__dict__.pop("feature_names_in_", None)
             if source.table.dtype == object:
                 self.feature_names_in_ = source.table[0]
-        return self._agreeing(Views._from_parts(source.names, source.feature_names, None, source.templates), reset)
+        return self._agreeing(Views.from_checked(source.names, source.feature_names, None, source.templates), reset)
 
     def _agreeing(self, views: Views, reset: bool) -> Views:
         """The views if they agree with what was fitted; with `reset` they are what is fitted."""

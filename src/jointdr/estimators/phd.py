@@ -192,7 +192,7 @@ class PHD(SupervisedMethod):
         if not (self.residual and isinstance(rows, Rows)):
             return [rows.moments(blocks=blocks, covariance="full", cross_covariance=joint)]
         first = rows.moments(blocks=("means",), covariance="full", cross_covariance=joint)
-        views = Views._from_parts(self.view_names_, self._feature_names, None, rows.views)
+        views = Views.from_checked(self.view_names_, self._feature_names, None, rows.views)
         self._require_finite([first], views, rows)
         left = rows.with_responses(residuals(first, options, joint))
         about = {"center": first.centers, "y_center": 0.0}

@@ -33,7 +33,7 @@ COLUMNS_BYTES = 1_000_000
 """So many bytes of columns are decoded at a time."""
 
 
-def _pyarrow() -> Any:
+def require_pyarrow() -> Any:
     try:
         import pyarrow.parquet
     except ImportError:
@@ -44,7 +44,7 @@ def _pyarrow() -> Any:
 @lru_cache(maxsize=16)
 def _metadata(path: str) -> Any:
     """The footer of a file, which every row group would have to read again."""
-    return _pyarrow().parquet.read_metadata(path)
+    return require_pyarrow().parquet.read_metadata(path)
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class RowGroup:
             metadata = _metadata(self.path)
             self.stamp.require(self.path)
             # With `pre_buffer`, its default, pyarrow holds all columns of a row group as they lie in the file.
-            return _pyarrow().parquet.ParquetFile(
+            return require_pyarrow().parquet.ParquetFile(
                 self.path, metadata=metadata, buffer_size=buffer_bytes, pre_buffer=False
             )
 
@@ -174,7 +174,7 @@ class RowGroup:
         """Errors of a read as a ValueError that names the file: it is another one by now, or damaged."""
         try:
             yield
-        except (OSError, ValueError, _pyarrow().ArrowException) as error:
+        except (OSError, ValueError, require_pyarrow().ArrowException) as error:
             if isinstance(error, OSError) and error.filename is not None:
                 raise
             self.stamp.require(self.path)
@@ -278,7 +278,7 @@ def _opened(parquet: Any, path: str) -> Any:
         return parquet.ParquetFile(path)
     except FileNotFoundError:
         raise
-    except (OSError, ValueError, _pyarrow().ArrowException) as error:
+    except (OSError, ValueError, require_pyarrow().ArrowException) as error:
         raise ValueError(f"{path} is not a whole Parquet file: {error}") from error
 
 
@@ -319,7 +319,7 @@ def scan_parquet(paths: Any, *, views: Mapping[str, Any], response: Any = None, 
     >>> np.abs(model.embeddings_[0][:, 0]).round(1)
     array([1., 0., 0.])
     """
-    parquet = _pyarrow().parquet
+    parquet = require_pyarrow().parquet
     files = _files(paths)
     _metadata.cache_clear()  # files may have been written anew
     response = () if response is None else (response,) if isinstance(response, str) else tuple(response)
@@ -380,7 +380,7 @@ def _matching(names: Sequence[str], path: str, view: str, group: Any, others: se
 
 def _dtype(schema: Any, path: str, view: tuple[str, ...]) -> str:
     """float32 if every column is no more precise than that, otherwise float64."""
-    types = _pyarrow().types
+    types = require_pyarrow().types
     single = True
     for name in view:
         kind = schema.field(name).type

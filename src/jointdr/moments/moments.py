@@ -117,7 +117,7 @@ class Moments:
         """
         keep = Keep.of(len(views), blocks, covariance, cross_covariance)
         moments = cls(keep=keep, **block_sums(views, y, weight, keep, center, y_center, scratch or Scratch()))
-        if center is None or isinstance(center, int) or moments._is_about(center, moments.y_center):
+        if center is None or isinstance(center, int) or moments.is_about(center, moments.y_center):
             return moments
         return moments.about(center)  # sparse views, which were not centred
 
@@ -227,7 +227,7 @@ class Moments:
             for parts in zip(self.centers, self.sums, other.centers, other.sums, strict=True)
         ]
         y_center = self._common(other, self.y_center, self.y_sum, other.y_center, other.y_sum)
-        one, two = (m if m._is_about(centers, y_center) else m.about(centers, y_center) for m in (self, other))
+        one, two = (m if m.is_about(centers, y_center) else m.about(centers, y_center) for m in (self, other))
 
         def added(u: Any, v: Any) -> Any:
             if u is None:
@@ -253,7 +253,7 @@ class Moments:
             return c
         return c + (s + t + other.weight * (d - c)) / total
 
-    def _is_about(self, centers: Sequence[Array], y_center: Array) -> bool:
+    def is_about(self, centers: Sequence[Array], y_center: Array) -> bool:
         xp = namespace(*self.centers)
         pairs = [*zip(self.centers, centers, strict=True), (self.y_center, y_center)]
         return all(c is d or bool(xp.all(c == like(d, c))) for c, d in pairs)
@@ -291,7 +291,7 @@ class Moments:
 
     def with_covariances(self, other: Moments) -> Moments:
         """These moments with the covariances of others, of the same rows about the same centre, in place of its own."""
-        if self.n_samples != other.n_samples or not self._is_about(other.centers, self.y_center):
+        if self.n_samples != other.n_samples or not self.is_about(other.centers, self.y_center):
             raise ValueError("Covariances can only be taken over from moments of the same rows about the same centre.")
         keep = replace(self.keep, covariance=other.keep.covariance, cross_covariance=other.keep.cross_covariance)
         return replace(self, keep=keep, scatters=other.scatters, cross_scatters=other.cross_scatters)

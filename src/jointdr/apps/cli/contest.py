@@ -75,7 +75,7 @@ def fitted(example: Example, contender: Contender) -> Any:
 def judged(example: Example, contender: Contender, model: Any) -> Result:
     """Recall on the held-out rows; equal scores are ranked at random."""
     from jointdr.metrics import expected_recall
-    from jointdr.prediction import dense
+    from jointdr.runtime import dense
 
     known = np.asarray(example.dyads.Y[_kept(example)].sum(axis=0)).ravel()
     test = (example.dyads if contender.as_they_are else example.reduced).rows(example.held_out)
@@ -105,7 +105,7 @@ def recommended(example: Example, model: Any, row: int) -> list[Recommendation]:
 
 def rank_of_first_link(example: Example, model: Any, row: int) -> int:
     """At which place the first of a held-out row's links is."""
-    from jointdr.prediction import dense
+    from jointdr.runtime import dense
 
     one = example.reduced.rows([row])
     scores, links = model.predict(one.A)[0], dense(one.Y)[0] > 0
