@@ -17,8 +17,8 @@ from sklearn.base import clone
 
 from jointdr import JDR, OLS, PCA, PHD, SIR, SOLS
 from jointdr.diagnostics import rank_profile
+from jointdr.engines import lanes, stream
 from jointdr.engines import passes as looks
-from jointdr.engines import stream
 from jointdr.io import Source, scan_blocks, scan_npy, scan_parquet, write_transformed
 from tests.scale.conftest import METHODS, assert_same
 
@@ -47,7 +47,7 @@ def test_the_size_of_blocks_does_not_matter(name, data, expected, monkeypatch):
 
 @pytest.mark.parametrize("cores", [1, 3])
 def test_the_number_of_cores_does_not_matter(cores, data, expected, monkeypatch):
-    monkeypatch.setattr(stream.Lanes, "width", lambda self: cores)
+    monkeypatch.setattr(lanes.Lanes, "width", lambda self: cores)
     assert_same(JDR(2).fit(data.parquet()), expected("JDR"))
 
 
@@ -156,7 +156,7 @@ def test_blocks_are_read_ahead_where_reading_waits(waits, monkeypatch):
     """By a clock of its own, so that the load of the machine does not count; all blocks are read by one thread."""
     clock = SimpleNamespace(now=0.0, busy=0.0)
     fake = SimpleNamespace(perf_counter=lambda: clock.now, thread_time=lambda: clock.busy)
-    monkeypatch.setattr(stream, "time", fake)
+    monkeypatch.setattr(lanes, "time", fake)
     readers, begun = [], [threading.Event() for _ in range(31)]
 
     def read():
@@ -167,7 +167,7 @@ def test_blocks_are_read_ahead_where_reading_waits(waits, monkeypatch):
             readers.append(threading.current_thread())
             yield i
 
-    for i, block in enumerate(stream.ahead_of_waits(read())):
+    for i, block in enumerate(lanes.ahead_of_waits(read())):
         assert block == i
         if waits and i < 29:
             assert begun[i + 1].wait(10)
@@ -331,7 +331,7 @@ class TestErrors:
 
     def test_one_thread_that_fails_ends_the_others(self, data, monkeypatch):
         """A bad row in the last row group is found before the first thread has read all of its own."""
-        monkeypatch.setattr(stream.Lanes, "width", lambda self: 2)
+        monkeypatch.setattr(lanes.Lanes, "width", lambda self: 2)
         seen = []
 
         def watch(rows, nbytes):
@@ -376,7 +376,7 @@ class TestCheckpoint:
     @pytest.mark.parametrize("name", ["JDR", "JDR auto", "JDR randomized", "SAVE", "PHD residual"])
     @pytest.mark.parametrize("after", [1500, 2900])
     def test_goes_on_where_it_was(self, name, after, data, expected, tmp_path, monkeypatch):
-        monkeypatch.setattr(stream.Lanes, "width", lambda self: 1)
+        monkeypatch.setattr(lanes.Lanes, "width", lambda self: 1)
         model, path = METHODS[name], tmp_path / "fold.npz"
         reads = 1 if name in ("JDR", "JDR auto", "SAVE") else 2
         after = after + 3000 * (reads - 1)

@@ -3,19 +3,16 @@
 from jointdr.data.dyads import Dyads, UnmatchedWarning, refuse_dyads
 from jointdr.data.ids import Entities, Unmatched, as_ids, entities, index_of
 from jointdr.data.response import (
-    HeavyTailWarning,
-    Tail,
     Transform,
     checked,
     checked_numbers,
     classes,
     fit_transform_of,
     indicators,
-    tail_check,
-    warn_if_heavy,
 )
 from jointdr.data.scores import Duplicates, gathered, is_implicit, values_at
 from jointdr.data.splits import BY, By, Split, splits
+from jointdr.data.tails import HeavyTailWarning, Tail, tail_check, warn_if_heavy
 from jointdr.data.views import (
     Views,
     as_views,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jointdr.data.ids import Unmatched, as_ids, entities, identified, index_ids, joined
+from jointdr.data.ids import Unmatched, entities, identified, ids_of_entities, index_ids, joined
 from jointdr.data.response import checked_numbers
 from jointdr.data.scores import (
     Duplicates,
@@ -120,9 +120,9 @@ class Dyads:
         self.feature_names = (rows.feature_names, columns.feature_names)
         self.Y = checked_scores(Y, (self.A.shape[0], self.B.shape[0]), self.names, observed)
         self.is_complete = observed is None
-        self.row_ids = _ids(row_ids, rows.ids, index_ids(Y, "the index of Y"), self.Y.shape[0], "row_ids")
+        self.row_ids = ids_of_entities(row_ids, rows.ids, index_ids(Y, "the index of Y"), self.Y.shape[0], "row_ids")
         labels = index_ids(Y, "the columns of Y", "columns")
-        self.column_ids = _ids(column_ids, columns.ids, labels, self.Y.shape[1], "column_ids")
+        self.column_ids = ids_of_entities(column_ids, columns.ids, labels, self.Y.shape[1], "column_ids")
         self.unmatched: Unmatched | None = None
 
     @classmethod
@@ -392,21 +392,3 @@ def _checked_names(names: Any) -> tuple[str, str]:
     if names[0] == names[1]:
         raise ValueError(f"names={names!r} must be different.")
     return names[0], names[1]
-
-
-def _ids(given: Any, of_features: Array | None, of_scores: Array | None, count: int, what: str) -> Array:
-    """The ids of one side, from what was given or the labels of the tables, which have to agree."""
-    if of_features is not None and of_scores is not None and not np.array_equal(of_features, of_scores):
-        raise ValueError(
-            f"The labels of Y and of the feature table disagree on {what}: bring both into one order, for example "
-            "with Y.loc[A.index, B.index], or join long tables with Dyads.from_tables."
-        )
-    if given is not None:
-        ids = as_ids(given, what)
-    elif of_features is not None or of_scores is not None:
-        ids = of_features if of_features is not None else of_scores
-    else:
-        ids = np.arange(count).astype(str)
-    if len(ids) != count:
-        raise ValueError(f"{what} has {len(ids)} ids for {count} entities.")
-    return ids
