@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from jointdr.runtime import Array, is_sparse
+from jointdr.runtime import Array, dense
 
 __all__ = [
     "average_precision",
@@ -233,7 +233,7 @@ def _paired(predicted: Array, truth: Array) -> tuple[Array, Array]:
 def _ranked(scores: Array, truth: Any) -> tuple[Array, Array]:
     """Scores that can be ranked, and the truth as a matrix of the same shape with at least one positive entry."""
     scores = np.asarray(scores, dtype=np.float64)
-    gains = np.asarray(truth.toarray() if is_sparse(truth) else truth, dtype=np.float64)
+    gains = np.asarray(dense(truth), dtype=np.float64)
     if scores.ndim != 2 or scores.shape != gains.shape:
         raise ValueError(f"scores and truth must be matrices of one shape, got {scores.shape} and {gains.shape}.")
     if np.isnan(scores).any():

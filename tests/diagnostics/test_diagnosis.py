@@ -256,7 +256,7 @@ def test_skewed_features_whose_own_moments_are_used(rng):
 
 
 @pytest.mark.parametrize("normalize", NORMALIZE)
-@pytest.mark.filterwarnings("ignore::jointdr.data.response.HeavyTailWarning")
+@pytest.mark.filterwarnings("ignore::jointdr.data.tails.HeavyTailWarning")
 def test_heavy_tails(bilinear, rng, normalize):
     X, y, _ = bilinear
     y = y + rng.standard_t(1.5, len(y))

@@ -22,9 +22,9 @@ if os.name == "nt":  # without signals, mounts and limits as these tests need th
     collect_ignore_glob = ["test_*.py"]
 
 SMALL_LEAVES = """
-from jointdr.engines import stream
+from jointdr.engines import lanes, stream
 from jointdr.io import arrays
-arrays.LEAF_BYTES, stream.READ_BYTES, stream.Lanes.width = 10_000, 1, lambda self: 1
+arrays.LEAF_BYTES, stream.READ_BYTES, lanes.Lanes.width = 10_000, 1, lambda self: 1
 """
 """Many leaves and blocks of a small file, one after the other."""
 
@@ -34,7 +34,7 @@ def small_leaves(monkeypatch):
     """The same in this process."""
     monkeypatch.setattr("jointdr.io.arrays.LEAF_BYTES", 10_000)
     monkeypatch.setattr("jointdr.engines.stream.READ_BYTES", 1)
-    monkeypatch.setattr("jointdr.engines.stream.Lanes.width", lambda self: 1)
+    monkeypatch.setattr("jointdr.engines.lanes.Lanes.width", lambda self: 1)
 
 
 def started(script, *arguments, **options):

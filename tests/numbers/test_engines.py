@@ -19,7 +19,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from jointdr import IHT, JDR, OLS, PCA, PHD, SAVE, SIR, Dyads, Views
-from jointdr.engines import stream
+from jointdr.engines import lanes, stream
 from jointdr.io import arrays as npy
 from jointdr.io import on_device, scan_arrays, scan_blocks, scan_npy, scan_parquet, scan_partitions, scan_zarr
 from tests.numbers import plain
@@ -254,7 +254,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(stream, "READ_BYTES", 1)
     monkeypatch.setattr(stream, "FEWEST_ROWS", 50)
     monkeypatch.setattr(npy, "LEAF_BYTES", 10_000)
-    monkeypatch.setattr(stream.Lanes, "width", lambda self: 2)
+    monkeypatch.setattr(lanes.Lanes, "width", lambda self: 2)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -17,8 +17,8 @@ from sklearn.base import clone
 
 from jointdr import JDR, OLS, PCA, PHD, SIR, SOLS
 from jointdr.diagnostics import rank_profile
+from jointdr.engines import lanes, stream
 from jointdr.engines import passes as looks
-from jointdr.engines import stream
 from jointdr.io import Source, scan_blocks, scan_npy, scan_parquet, write_transformed
 from tests.scale.conftest import METHODS, assert_same
 
@@ -47,7 +47,7 @@ def test_the_size_of_blocks_does_not_matter(name, data, expected, monkeypatch):
 
 @pytest.mark.parametrize("cores", [1, 3])
 def test_the_number_of_cores_does_not_matter(cores, data, expected, monkeypatch):
-    monkeypatch.setattr(stream.Lanes, "width", lambda self: cores)
+    monkeypatch.setattr(lanes.Lanes, "width", lambda self: cores)
     assert_same(JDR(2).fit(data.parquet()), expected("JDR"))
 
 
@@ -155,21 +155,29 @@ def test_memory_does_not_grow_with_the_rows(early, most, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("waits", [True, False])
 def test_blocks_are_read_ahead_where_reading_waits(waits, monkeypatch):
-    """By clocks of our own: on a busy machine a thread that computes waits, too."""
-    readers, passed, busy = [], [0.0], [0.0]
-    clocks = SimpleNamespace(perf_counter=lambda: passed[0], thread_time=lambda: busy[0])
-    monkeypatch.setattr(stream, "time", clocks)
+    """By a clock of its own, so that the load of the machine does not count; all blocks are read by one thread."""
+    clock = SimpleNamespace(now=0.0, busy=0.0)
+    fake = SimpleNamespace(perf_counter=lambda: clock.now, thread_time=lambda: clock.busy)
+    monkeypatch.setattr(lanes, "time", fake)
+    readers, begun = [], [threading.Event() for _ in range(31)]
 
     def read():
         for i in range(30):
-            passed[0] += 0.01
-            busy[0] += 0.001 if waits else 0.01
+            begun[i].set()
+            clock.now += 0.02
+            clock.busy += 0.005 if waits else 0.02
             readers.append(threading.current_thread())
             yield i
 
-    assert list(stream.ahead_of_waits(read())) == list(range(30))
-    elsewhere = [reader is not threading.current_thread() for reader in readers]
-    assert all(elsewhere[5:]) if waits else not any(elsewhere)
+    for i, block in enumerate(lanes.ahead_of_waits(read())):
+        assert block == i
+        if waits and i < 29:
+            assert begun[i + 1].wait(10)
+        else:
+            assert not begun[i + 1].is_set()
+    assert len(readers) == 30
+    assert len(set(readers)) == 1
+    assert readers[0] is not threading.current_thread()
 
 
 def test_columns_of_one_type_and_of_several(tmp_path, rng):
@@ -325,10 +333,10 @@ class TestErrors:
 
     def test_one_thread_that_fails_ends_the_others(self, data, monkeypatch):
         """A bad row in the last row group is found before the first thread has read all of its own."""
-        monkeypatch.setattr(stream.Lanes, "width", lambda self: 2)
+        monkeypatch.setattr(lanes.Lanes, "width", lambda self: 2)
         seen, told = [], []
 
-        class Told(stream.Told):
+        class Told(lanes.Told):
             def __init__(self, watch):
                 super().__init__(watch)
                 told.append(self)
@@ -379,7 +387,7 @@ class TestCheckpoint:
     @pytest.mark.parametrize("name", ["JDR", "JDR auto", "JDR randomized", "SAVE", "PHD residual"])
     @pytest.mark.parametrize("after", [1500, 2900])
     def test_goes_on_where_it_was(self, name, after, data, expected, tmp_path, monkeypatch):
-        monkeypatch.setattr(stream.Lanes, "width", lambda self: 1)
+        monkeypatch.setattr(lanes.Lanes, "width", lambda self: 1)
         model, path = METHODS[name], tmp_path / "fold.npz"
         reads = 1 if name in ("JDR", "JDR auto", "SAVE") else 2
         after = after + 3000 * (reads - 1)

@@ -67,6 +67,18 @@ def fit_parquet(folder: Path, m: int) -> Job:
     return lambda: JDR(2).fit(source)
 
 
+def fit_parquet_pages(folder: Path, m: int) -> Job:
+    """A row group that takes more than half of the budget is decoded page by page."""
+    import pandas as pd
+
+    views, y = rows(4 * m, 6, 4)
+    table = pd.DataFrame(np.hstack(views), columns=[f"c{i}" for i in range(10)])
+    table.assign(y=y).to_parquet(folder / "large.parquet", row_group_size=4 * m)
+    names = list(table.columns)
+    source = scan_parquet(folder / "large.parquet", views={"a": names[:6], "b": names[6:]}, response="y")
+    return lambda: JDR(2).fit(source)
+
+
 def bootstrapped(folder: Path, m: int) -> Job:
     views, y = rows(m, 40, 40)
     model = JDR(2).fit(views, y)
@@ -106,6 +118,7 @@ JOBS: dict[str, Callable[[Path, int], Job]] = {
         fit_three_views,
         fit_npy,
         fit_parquet,
+        fit_parquet_pages,
         bootstrapped,
         predicted,
         recommended,

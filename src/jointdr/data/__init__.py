@@ -1,21 +1,18 @@
 """Input, checked once: views, responses, dyads with their ids and scores, splits."""
 
 from jointdr.data.dyads import Dyads, UnmatchedWarning, refuse_dyads
-from jointdr.data.ids import Entities, Unmatched, as_ids, entities
+from jointdr.data.ids import Entities, Unmatched, as_ids, entities, index_of
 from jointdr.data.response import (
-    HeavyTailWarning,
-    Tail,
     Transform,
     checked,
     checked_numbers,
     classes,
     fit_transform_of,
     indicators,
-    tail_check,
-    warn_if_heavy,
 )
 from jointdr.data.scores import Duplicates, gathered, is_implicit, values_at
 from jointdr.data.splits import BY, By, Split, splits
+from jointdr.data.tails import HeavyTailWarning, Tail, tail_check, warn_if_heavy
 from jointdr.data.views import (
     Views,
     as_views,
@@ -50,6 +47,7 @@ __all__ = [
     "entities",
     "fit_transform_of",
     "gathered",
+    "index_of",
     "indicators",
     "is_implicit",
     "raise_if_not_finite",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from jointdr.data.ids import Unmatched, as_ids, entities, identified, index_ids, joined
+from jointdr.data.ids import Unmatched, entities, identified, ids_of_entities, index_ids, joined
 from jointdr.data.response import checked_numbers
 from jointdr.data.scores import (
     Duplicates,
@@ -23,7 +25,7 @@ from jointdr.data.scores import (
 from jointdr.data.views import Views, as_views, default_name
 from jointdr.engines import Grid, Means
 from jointdr.moments import Moments
-from jointdr.runtime import Array, is_sparse, take_rows, to_numpy
+from jointdr.runtime import Array, csr_rows, dense, is_sparse, take_rows, to_numpy
 
 
 class UnmatchedWarning(UserWarning):
@@ -118,9 +120,9 @@ class Dyads:
         self.feature_names = (rows.feature_names, columns.feature_names)
         self.Y = checked_scores(Y, (self.A.shape[0], self.B.shape[0]), self.names, observed)
         self.is_complete = observed is None
-        self.row_ids = _ids(row_ids, rows.ids, index_ids(Y, "the index of Y"), self.Y.shape[0], "row_ids")
+        self.row_ids = ids_of_entities(row_ids, rows.ids, index_ids(Y, "the index of Y"), self.Y.shape[0], "row_ids")
         labels = index_ids(Y, "the columns of Y", "columns")
-        self.column_ids = _ids(column_ids, columns.ids, labels, self.Y.shape[1], "column_ids")
+        self.column_ids = ids_of_entities(column_ids, columns.ids, labels, self.Y.shape[1], "column_ids")
         self.unmatched: Unmatched | None = None
 
     @classmethod
@@ -250,7 +252,7 @@ class Dyads:
         Y = self.Y
         return sparse.csr_array((np.ones(Y.nnz, dtype=bool), Y.indices, Y.indptr), shape=Y.shape)
 
-    @property
+    @cached_property
     def grid(self) -> Grid:
         """The numbers alone, without ids and names."""
         return Grid(self.Y, self.A, self.B, self.is_complete)
@@ -259,7 +261,7 @@ class Dyads:
         """Every observed pair as a row: the views and y. For tests and small data: it takes |Ω|·(n_1 + n_2) numbers."""
         i, j, y = self._listed()
         tables = (take_rows(self.A, i), take_rows(self.B, j))
-        return Views._from_parts(self.names, self.feature_names, None, tables), y
+        return Views.from_checked(self.names, self.feature_names, None, tables), y
 
     def pair_rows(self) -> tuple[tuple[PairRows, PairRows], Array]:
         """The same as `triples`, but rows are gathered a few at a time, when they are read: 3·|Ω| numbers."""
@@ -270,22 +272,22 @@ class Dyads:
         """The row, the column and the score of every observed pair, row by row."""
         m_A, m_B = self.shape
         if self.is_complete:
-            Y = self.Y.toarray() if is_sparse(self.Y) else self.Y
+            Y = dense(self.Y)
             return np.repeat(np.arange(m_A), m_B), np.tile(np.arange(m_B), m_A), Y.ravel()
-        return np.repeat(np.arange(m_A), np.diff(self.Y.indptr)), self.Y.indices, self.Y.data
+        return csr_rows(self.Y), self.Y.indices, self.Y.data
 
     # ---------------------------------------------------------------- parts
 
     def rows(self, at: Any) -> Dyads:
         """The dyads of some row entities: row numbers, a mask or a slice."""
         i = entity_numbers(at, self.shape[0], "rows")
-        return self._with(self.Y[i], (take_rows(self.A, i), self.B), (self.row_ids[i], self.column_ids))
+        return self.replace(Y=self.Y[i], tables=(take_rows(self.A, i), self.B), ids=(self.row_ids[i], self.column_ids))
 
     def columns(self, at: Any) -> Dyads:
         """The dyads of some column entities: column numbers, a mask or a slice."""
         j = entity_numbers(at, self.shape[1], "columns")
         Y = self.Y[:, j]
-        return self._with(Y, (self.A, take_rows(self.B, j)), (self.row_ids, self.column_ids[j]))
+        return self.replace(Y=Y, tables=(self.A, take_rows(self.B, j)), ids=(self.row_ids, self.column_ids[j]))
 
     def pairs(self, mask: Any) -> Dyads:
         """The same entities with some of the observed pairs only.
@@ -311,15 +313,24 @@ class Dyads:
             Y = values_at(self.Y, pattern)
         if Y.nnz == 0:
             raise ValueError("mask leaves no observed pair.")
-        return self._with(Y, (self.A, self.B), (self.row_ids, self.column_ids), is_complete=False)
+        return self.replace(Y=Y, is_complete=False)
 
-    def _with(self, Y: Array, tables: Any, ids: Any, is_complete: bool | None = None) -> Dyads:
+    def replace(
+        self,
+        *,
+        Y: Array | None = None,
+        tables: Sequence[Array] | None = None,
+        ids: tuple[Array, Array] | None = None,
+        is_complete: bool | None = None,
+    ) -> Dyads:
+        """The same dyads with other scores, tables or ids, which are taken as they are, without another check."""
         part = Dyads.__new__(Dyads)
         part.names, part.feature_names, part.unmatched = self.names, self.feature_names, self.unmatched
         part.is_complete = self.is_complete if is_complete is None else is_complete
+        Y = self.Y if Y is None else Y
         part.Y = sparse.csr_array(Y) if is_sparse(Y) else Y
-        part.A, part.B = tables
-        part.row_ids, part.column_ids = ids
+        part.A, part.B = (self.A, self.B) if tables is None else tables
+        part.row_ids, part.column_ids = (self.row_ids, self.column_ids) if ids is None else ids
         return part
 
     # ---------------------------------------------------------------- moments
@@ -381,21 +392,3 @@ def _checked_names(names: Any) -> tuple[str, str]:
     if names[0] == names[1]:
         raise ValueError(f"names={names!r} must be different.")
     return names[0], names[1]
-
-
-def _ids(given: Any, of_features: Array | None, of_scores: Array | None, count: int, what: str) -> Array:
-    """The ids of one side, from what was given or the labels of the tables, which have to agree."""
-    if of_features is not None and of_scores is not None and not np.array_equal(of_features, of_scores):
-        raise ValueError(
-            f"The labels of Y and of the feature table disagree on {what}: bring both into one order, for example "
-            "with Y.loc[A.index, B.index], or join long tables with Dyads.from_tables."
-        )
-    if given is not None:
-        ids = as_ids(given, what)
-    elif of_features is not None or of_scores is not None:
-        ids = of_features if of_features is not None else of_scores
-    else:
-        ids = np.arange(count).astype(str)
-    if len(ids) != count:
-        raise ValueError(f"{what} has {len(ids)} ids for {count} entities.")
-    return ids

@@ -83,6 +83,24 @@ def as_ids(values: Iterable[Any], what: str, unique: bool = True) -> Array:
     return ids
 
 
+def ids_of_entities(given: Any, of_features: Array | None, of_scores: Array | None, count: int, what: str) -> Array:
+    """The ids of the rows or the columns, as given or from the labels of the tables, which have to agree."""
+    if of_features is not None and of_scores is not None and not np.array_equal(of_features, of_scores):
+        raise ValueError(
+            f"The labels of Y and of the feature table disagree on {what}: bring both into one order, for example "
+            "with Y.loc[A.index, B.index], or join long tables with Dyads.from_tables."
+        )
+    if given is not None:
+        ids = as_ids(given, what)
+    elif of_features is not None or of_scores is not None:
+        ids = of_features if of_features is not None else of_scores
+    else:
+        ids = np.arange(count).astype(str)
+    if len(ids) != count:
+        raise ValueError(f"{what} has {len(ids)} ids for {count} entities.")
+    return ids
+
+
 def identified(table: Any, id_column: str | None, name: str) -> tuple[Any, Array]:
     """A table of entities without its id column, and the ids: that column, a pandas index, or the first column."""
     if not hasattr(table, "columns"):
@@ -136,9 +154,14 @@ def joined(
     return Y, Unmatched(lost[0], lost[1], int(np.count_nonzero(~matched)))
 
 
+def index_of(ids: Array) -> dict[Any, int]:
+    """The index of each id."""
+    return {name: i for i, name in enumerate(ids.tolist())}
+
+
 def _places(ids: Array, known: Array) -> Array:
     """Where each id stands among the known ones; -1 if it does not."""
-    where = {name: i for i, name in enumerate(known.tolist())}
+    where = index_of(known)
     return np.array([where.get(name, -1) for name in ids.tolist()], dtype=np.int64)
 
 

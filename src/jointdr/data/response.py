@@ -6,11 +6,10 @@ makes the response light-tailed (section 3 of the paper), or shows directions th
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -23,10 +22,6 @@ RESPONSES = ("auto", "identity", "rank", "clip", "slices", "class")
 
 N_SLICES = 8
 """Slices of y where neither a number nor edges are given."""
-
-
-class HeavyTailWarning(UserWarning):
-    """The response has heavy tails, so that a few rows may decide the fit."""
 
 
 @dataclass(frozen=True)
@@ -285,67 +280,3 @@ def _numbers_or_labels(y: Array, is_category: bool) -> Array:
 def _is_missing(value: Any) -> bool:
     """None, NaN, or what pandas has for them (its NA equals nothing and is no truth value)."""
     return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and np.isnan(value))
-
-
-TAIL_ROWS = 200_000
-"""How many responses are looked at, about, to tell whether their tails are heavy."""
-
-
-class Tail(NamedTuple):
-    """What `tail_check` found."""
-
-    is_heavy: bool
-    tail_index: float
-    option: str
-
-
-def tail_check(y: Any, share: float = 0.01) -> Tail:
-    """Whether y has heavy tails.
-
-    The tail index ξ (Hill's estimate on the largest |y − median|) says that moments of order 1/ξ and above do not
-    exist; it is the limit of how fast the mean excess over a threshold grows with it (Bryson, 1974). Light tails have
-    ξ = 0, Student's t with ν degrees of freedom has 1/ν.
-
-    Parameters
-    ----------
-    y : (rows,) array
-    share : float
-        How much of the data counts as tail; at least 50 values are used, and below 1000 rows nothing is said.
-
-    Returns
-    -------
-    Tail
-        ``is_heavy``: ξ is above 0.45 by two standard errors, so that the variance of y is in doubt, and with it the
-        √(n/m) error of the embeddings. ``tail_index``: ξ. ``option``: the ``response=`` to try then.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from jointdr import tail_check
-    >>> rng = np.random.default_rng(0)
-    >>> tail_check(rng.standard_normal(10_000)).is_heavy
-    False
-    >>> tail_check(rng.standard_t(1.5, 10_000)).is_heavy
-    True
-    """
-    y = np.asarray(y, dtype=float).ravel()
-    k = max(50, int(share * len(y)))
-    if len(y) < 20 * k:  # too few to see the tail
-        return Tail(False, 0.0, "rank")
-    size = np.partition(np.abs(y - np.median(y)), len(y) - k - 1)[-k - 1 :]
-    if not size[0] > 0:  # mostly one value, such as rare ones among zeros: bounded
-        return Tail(False, 0.0, "rank")
-    index = float(np.mean(np.log(size[1:] / size[0])))
-    return Tail(bool(index * (1.0 - 2.0 / np.sqrt(k)) > 0.45), index, "rank")
-
-
-def warn_if_heavy(y: Array) -> None:
-    """The warning that `fit` gives; of many rows it looks at some."""
-    tail = tail_check(y[:: max(1, len(y) // TAIL_ROWS)])
-    if tail.is_heavy:
-        warnings.warn(
-            f"y has heavy tails (tail index {tail.tail_index:.2f}), so that a few rows may decide the fit. "
-            f"Try response={tail.option!r}, which replaces y by its normal scores.",
-            HeavyTailWarning,
-            stacklevel=3,
-        )

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from jointdr.runtime import Array, as_float, float_dtype, is_sparse, require_squares, to_numpy
+from jointdr.runtime import Array, as_float, csr_rows, float_dtype, is_sparse, require_squares, to_numpy
 
 Duplicates = Literal["error", "mean", "sum", "max", "last"]
 DUPLICATES = ("error", "mean", "sum", "max", "last")
@@ -66,9 +66,9 @@ def pattern_of(mask: Any, shape: tuple[int, int]) -> Array:
 
 def values_at(Y: Array, pattern: Array) -> Array:
     """The values of Y at the places of the pattern, as a CSR array that stores them all, zeros too."""
-    i = np.repeat(np.arange(Y.shape[0]), np.diff(pattern.indptr))
+    i = csr_rows(pattern)
     if is_sparse(Y):
-        stored = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)) * Y.shape[1] + Y.indices
+        stored = csr_rows(Y) * Y.shape[1] + Y.indices
         wanted = i * Y.shape[1] + pattern.indices
         place = np.minimum(np.searchsorted(stored, wanted), max(len(stored) - 1, 0))
         values = np.where(stored[place] == wanted, Y.data[place], 0.0) if len(stored) else np.zeros(len(wanted))

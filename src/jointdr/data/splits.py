@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from jointdr.data.dyads import Dyads
-from jointdr.runtime import Array, is_sparse
+from jointdr.runtime import Array, dense
 
 By = Literal["rows", "columns", "both", "pairs"]
 BY = ("rows", "columns", "both", "pairs")
@@ -51,7 +51,7 @@ class Split:
         if self.by != "pairs" or not self.train.is_complete:
             return None
         Y = self.train.Y
-        return (Y != 0).toarray() if is_sparse(Y) else np.asarray(Y != 0)
+        return np.asarray(dense(Y != 0))
 
 
 def splits(
@@ -137,5 +137,5 @@ def _by_pairs(dyads: Dyads, share: float, rng: np.random.RandomState) -> Split:
         Y = links.copy()
         Y.data[~kept] = 0.0
         Y.eliminate_zeros()
-        parts.append(dyads._with(Y, (dyads.A, dyads.B), (dyads.row_ids, dyads.column_ids)))
+        parts.append(dyads.replace(Y=Y))
     return Split(parts[0], parts[1], "pairs")

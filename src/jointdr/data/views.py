@@ -69,7 +69,8 @@ class Views:
             raise ValueError(f"All views need the same number of rows, one per sample, but {counts}.")
 
     @classmethod
-    def _from_parts(cls, names: Any, feature_names: Any, index: Any, arrays: Any) -> Views:
+    def from_checked(cls, names: Any, feature_names: Any, index: Any, arrays: Any) -> Views:
+        """Views of parts that were checked before."""
         views = cls.__new__(cls)
         views.names, views.feature_names, views.index, views.arrays = names, feature_names, index, arrays
         return views
@@ -96,7 +97,7 @@ class Views:
                 raise IndexError(f"row {key} is out of range for {len(self)} rows.")
             key = slice(key, key + 1 if key != -1 else None)
         rows = key if isinstance(key, slice) else np.asarray(key)
-        return Views._from_parts(
+        return Views.from_checked(
             self.names,
             self.feature_names,
             None if self.index is None else self.index[rows],
@@ -116,7 +117,7 @@ class Views:
         """The same views in another order."""
         at = [self.names.index(name) for name in names]
         features, arrays = (tuple(part[i] for i in at) for part in (self.feature_names, self.arrays))
-        return Views._from_parts(tuple(names), features, self.index, arrays)
+        return Views.from_checked(tuple(names), features, self.index, arrays)
 
     def __repr__(self) -> str:
         tables = ", ".join(f"{n}: {X.shape[0]} × {X.shape[1]}" for n, X in zip(self.names, self.arrays, strict=True))
@@ -196,7 +197,7 @@ def split_columns(X: Array, groups: ColumnGroups, columns: Array | None, index: 
         names.append(name)
         arrays.append(X[:, at[0] : at[-1] + 1] if contiguous else X[:, at])
         features.append(None if columns is None else np.asarray(columns, dtype=object)[at])
-    return Views._from_parts(tuple(names), tuple(features), index, tuple(arrays))
+    return Views.from_checked(tuple(names), tuple(features), index, tuple(arrays))
 
 
 def column_positions(group: Any, n_columns: int, columns: Array | None, name: str) -> Array:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from jointdr.data import Dyads, Unmatched
+from jointdr.data import Dyads, Unmatched, index_of
 from jointdr.datasets.annotations import read_gaf, read_genes_to_phenotype, read_hpoa
 from jointdr.datasets.ontology import Annotations, Ontology, propagate_terms, read_obo, tfidf
 from jointdr.runtime import Array, check_choice
@@ -130,7 +130,7 @@ def _dyads(links: Any, diseases: Annotations, genes: Annotations, weighting: Wei
     kept = [pair for pair in pairs if pair[0] in known[0] and pair[1] in known[1]]
     lost = [np.array(sorted({pair[side] for pair in pairs} - known[side]), dtype=str) for side in (0, 1)]
     ids = [np.unique([pair[side] for pair in kept]) for side in (0, 1)]
-    at = [{name: i for i, name in enumerate(names.tolist())} for names in ids]
+    at = [index_of(names) for names in ids]
     indices = ([at[0][disease] for disease, _ in kept], [at[1][gene] for _, gene in kept])
     Y = sparse.csr_array((np.ones(len(kept)), indices), shape=(len(ids[0]), len(ids[1])))
     A, row_terms = _table(diseases, ids[0], weighting)
@@ -143,7 +143,7 @@ def _dyads(links: Any, diseases: Annotations, genes: Annotations, weighting: Wei
 
 def _table(annotations: Annotations, ids: Array, weighting: Weighting) -> tuple[Array, Array]:
     """Features of these entities and their names, without terms that none or all of them have."""
-    where = {name: i for i, name in enumerate(annotations.ids.tolist())}
+    where = index_of(annotations.ids)
     X = annotations.X[[where[name] for name in ids.tolist()]]
     counts = np.asarray(X.sum(axis=0)).ravel()
     used = np.flatnonzero((counts > 0) & (counts < len(ids)))

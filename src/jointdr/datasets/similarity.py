@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.datasets.spectral import checked_affinity
-from jointdr.runtime import Array, check_integer, is_sparse
+from jointdr.runtime import Array, check_integer, dense
 
 NOTHING = 1e-10
 """Directions whose eigenvalue is below this share of the largest are left out."""
@@ -51,7 +51,7 @@ def kernel_features(S: Any, k: int | None = None) -> Array:
     True
     """
     S = checked_affinity(S, name="S")
-    S = np.asarray(S.toarray() if is_sparse(S) else S, dtype=float)
+    S = np.asarray(dense(S), dtype=float)
     if k is not None:
         k = check_integer("k", k, 1, len(S), expected=f"an integer from 1 to {len(S)}, the number of entities, or None")
     values, V = np.linalg.eigh(S)

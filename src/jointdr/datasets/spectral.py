@@ -11,7 +11,7 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import eigsh
 
 from jointdr.directions import scaled_left_vectors, sign_columns
-from jointdr.runtime import Array, as_float, check_choice, check_integer, float_dtype, is_sparse, to_numpy
+from jointdr.runtime import Array, as_float, check_choice, check_integer, dense, float_dtype, is_sparse, to_numpy
 
 Handling = Literal["error", "giant", "separate"]
 Symmetrize = Literal["mean", "max", "min"]
@@ -276,7 +276,7 @@ def _leading(S: Array, k: int) -> tuple[Array, Array]:
     else:
         affinity = root[:, None] * S * root
     if nodes <= DENSE_UP_TO or 4 * k > nodes:
-        values, vectors = np.linalg.eigh(affinity.toarray() if is_sparse(affinity) else affinity)
+        values, vectors = np.linalg.eigh(dense(affinity))
         values, vectors = values[-k:], vectors[:, -k:]
     else:
         start = np.random.default_rng(0).standard_normal(nodes)  # D^½1 itself is an eigenvector, and would lead nowhere

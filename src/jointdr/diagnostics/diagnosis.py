@@ -113,7 +113,7 @@ def diagnose(model: JDR, X: Any = None, y: Any = None, sample_weight: Any = None
         ``"skewness"``
             Of the features (value: the largest in absolute value).
         ``"tails"``
-            Of the response after its transform, by `jointdr.data.response.tail_check` (value: the tail index).
+            Of the response after its transform, by `jointdr.tail_check` (value: the tail index).
         ``"rows"``
             The effective number of rows (value: its ratio to what is advisable: `suggested_samples` for light tails
             without the logarithms and with the constant 50, or for the selected features).

@@ -67,7 +67,7 @@ def require_finite(parts: Sequence[Moments], rows: Rows | Grid, options: Options
         return
     if isinstance(rows, Stream):
         rows.raise_if_not_finite()
-    raise_if_not_finite(Views._from_parts(options.names, options.features, None, rows.views))
+    raise_if_not_finite(Views.from_checked(options.names, options.features, None, rows.views))
     raise ValueError(OVERFLOW)
 
 

@@ -18,6 +18,7 @@ from jointdr.moments import Moments
 from jointdr.runtime import (
     Array,
     as_float,
+    dense,
     dense_product,
     float_dtype,
     inner,
@@ -252,7 +253,7 @@ class _Columns:
     scale: Array
 
     def __call__(self, X: Array) -> Array:
-        X = X[:, self.at].toarray() if is_sparse(X) else X[:, self.at]
+        X = dense(X[:, self.at])
         return (X - like(self.mean, X)) * like(self.scale, X)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from jointdr.runtime import Array
+from jointdr.runtime import Array, dense
 
 Solver = Literal["exact", "randomized", "countsketch"]
 SOLVERS = ("auto", "exact", "randomized", "countsketch")
@@ -108,7 +108,7 @@ def scaled_left_vectors(X: Array, n_components: int, n_iter: int = 4) -> Array:
     column the largest entry is positive.
     """
     if 4 * n_components >= min(X.shape):
-        U, s, _ = svd(X.toarray() if sparse.issparse(X) else X, n_components)
+        U, s, _ = svd(dense(X), n_components)
     else:
         U, s, _ = sketched_svd(aslinearoperator(X), n_components, "randomized", n_iter, np.random.default_rng(0))
     return sign_columns(U) * s

@@ -19,7 +19,7 @@ from jointdr.directions.normalize import Whitener
 from jointdr.directions.proxy import OVERFLOW
 from jointdr.directions.svd import left_vectors
 from jointdr.engines import LARGE_BLOCK_BYTES, RandomParts, RowBlock, Rows, SumsOfGroups, block_rows
-from jointdr.runtime import Array, as_float, float_dtype, inner, is_sparse, like, namespace, to_numpy
+from jointdr.runtime import Array, as_float, dense, float_dtype, inner, is_sparse, like, namespace, to_numpy
 
 SKETCH_COLUMNS = 64
 """Columns of a sketched unfolding, at least; passes over the data sharpen the directions afterwards."""
@@ -248,7 +248,7 @@ def _against(block: RowBlock, k: int, mean: Array, R: Array) -> Array:
 
 
 def _center_view(X: Array, mean: Array, dtype: object) -> Array:
-    X = as_float(X.toarray() if is_sparse(X) else X, dtype)
+    X = as_float(dense(X), dtype)
     return X - like(mean, X)
 
 

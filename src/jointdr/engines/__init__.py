@@ -3,6 +3,7 @@
 from jointdr.engines.dask import Cluster, distributed, require_dask
 from jointdr.engines.device import on_device, require_device, require_torch
 from jointdr.engines.grid import Grid, Means
+from jointdr.engines.lanes import READERS_SHARE
 from jointdr.engines.reduction import MomentsOf, MomentsOfGroups, RandomParts, RowBlock, SumsOfGroups, numbered
 from jointdr.engines.rows import LARGE_BLOCK_BYTES, Rows, block_rows
 from jointdr.engines.source import Source
@@ -10,6 +11,7 @@ from jointdr.engines.stream import Stream
 
 __all__ = [
     "LARGE_BLOCK_BYTES",
+    "READERS_SHARE",
     "Cluster",
     "Grid",
     "Means",

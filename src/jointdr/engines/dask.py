@@ -16,8 +16,8 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from jointdr.engines.lanes import Task
 from jointdr.engines.source import Source, joined_leaves
-from jointdr.engines.stream import Task
 
 LEAVES_PER_THREAD = 4
 """Runs of leaves for each thread of the cluster: few states to merge, and not much lost with a worker."""

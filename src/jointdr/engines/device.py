@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from jointdr.engines.lanes import Lanes, Task, Told, ahead, stepped
 from jointdr.engines.reduction import RowBlock
 from jointdr.engines.source import Source
-from jointdr.engines.stream import Lanes, Task, Told, ahead, stepped
 from jointdr.runtime import Array, is_sparse
 
 BLOCK_BYTES = 512_000_000

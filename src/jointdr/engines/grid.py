@@ -170,7 +170,7 @@ class Grid:
             )
         require_state(self._moments_bytes(keep), (self.A, self.B), FEWER)
         moments = Moments(keep=keep, **self._sums(keep, center, y_center, means))
-        if center is None or isinstance(center, int) or moments._is_about(center, moments.y_center):
+        if center is None or isinstance(center, int) or moments.is_about(center, moments.y_center):
             return moments
         return moments.about(center)  # sparse tables, which were not centred
 

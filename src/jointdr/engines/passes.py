@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.engines.reduction import RowBlock
-from jointdr.runtime import Array, is_sparse, to_numpy
+from jointdr.runtime import Array, dense, to_numpy
 
 SAMPLE_ROWS = 100_000
 """How many responses are looked at to tell whether they have heavy tails."""
@@ -136,7 +136,7 @@ class FirstNotFinite:
     def _of(self, block: RowBlock) -> tuple[int, int, int, float]:
         found = (-1, 0, 0, 0.0)
         for k, X in enumerate(block.views):
-            X = X.toarray() if is_sparse(X) else to_numpy(X)
+            X = dense(to_numpy(X))
             bad = np.argwhere(~np.isfinite(X))
             if len(bad):
                 i, j = bad[0]

@@ -185,10 +185,10 @@ class Source(ABC):
         return source
 
     def head(self, size: int = 100) -> RowBlock:
-        """The first rows."""
+        """The first rows, copied: they are kept for longer than what was read with them."""
         for leaf in self.leaves():
             for block in leaf.blocks(size):
-                return block
+                return replace(block, views=tuple(X.copy() for X in block.views))
         raise ValueError(f"{self!r} has no rows.")
 
     def __repr__(self) -> str:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
 import joblib
 import numpy as np
-from threadpoolctl import threadpool_info, threadpool_limits
 
+from jointdr.engines.lanes import Lanes, Step, Task, Told, ahead, stepped
 from jointdr.engines.passes import FirstNotFinite, Gather, Labels, Summarize, Summary
 from jointdr.engines.reduction import Groups, LeftOut, Reduction, RowBlock, State, SumsOf
 from jointdr.engines.rows import FEWEST_ROWS, Rows, require_state
@@ -29,164 +25,12 @@ MOST_READ_BYTES = 64_000_000
 """Folds of wide views ask for more rows at a time, but not for more than this."""
 
 READ_SHARE = 0.03
-"""The share of the memory budget that the blocks which all threads read at a time may take: each holds some fifteen."""
+"""The share of the memory budget that the blocks which all threads read at a time may take: each holds some fifteen.
 
-STATE_BYTES = 1_000_000_000
-"""States of all threads together may take this much; fewer threads reduce, with more BLAS threads each, beyond it."""
+Blocks of wide views may be twice as large."""
 
 RESPONSE_ROWS = 100_000
 """How many responses are read at a time where no view is."""
-
-T = TypeVar("T")
-Step = Callable[[RowBlock], RowBlock]
-"""What makes a block with another response, or other weights."""
-
-
-def ahead(blocks: Iterator[T]) -> Iterator[T]:
-    """The same blocks; the next one is read in a thread while the current one is used."""
-    reader = ThreadPoolExecutor(1)
-    try:
-        coming = reader.submit(next, blocks, None)
-        while (block := coming.result()) is not None:
-            coming = reader.submit(next, blocks, None)
-            yield block
-    finally:
-        reader.shutdown(wait=False)  # where a reduction has failed, this may run in the reader itself
-
-
-def ahead_of_waits(blocks: Iterator[T]) -> Iterator[T]:
-    """The same blocks, read `ahead` from when reading turns out to wait more than it computes, for a disk or a network.
-
-    Until then one thread reads and uses them in turn: where every core has such a thread, another one only competes.
-    """
-    waited = computed = 0.0
-    while waited <= computed:
-        began, busy = time.perf_counter(), time.thread_time()
-        block = next(blocks, None)
-        if block is None:
-            return
-        spent = time.thread_time() - busy
-        # Of the last few blocks; a thousandth of a second is no wait.
-        waited = 0.8 * waited + max(0.0, time.perf_counter() - began - spent - 1e-3)
-        computed = 0.8 * computed + spent
-        yield block
-    yield from ahead(blocks)
-
-
-@dataclass(frozen=True)
-class Task:
-    """What is to be done with some leaves: a small value that can be sent to where they are read.
-
-    Parameters
-    ----------
-    reduction : Reduction
-    steps : tuple of callables
-        What makes the blocks that are reduced of those that are read.
-    rows : int
-        How many are read at a time.
-    size : int
-        How many are reduced at a time.
-    views : bool
-        Whether views are read, or the response alone.
-    reader_bytes : int
-        What a reader holds beside the blocks that it gives.
-    """
-
-    reduction: Any
-    steps: tuple[Step, ...]
-    rows: int
-    size: int
-    views: bool = True
-    reader_bytes: int = 0
-
-    def __call__(
-        self,
-        leaves: Sequence[Any],
-        watch: Callable[[RowBlock], object] | None = None,
-        early: Callable[[Iterator[RowBlock]], Iterator[RowBlock]] | None = None,
-        placed: Callable[[Iterator[RowBlock]], Iterator[RowBlock]] | None = None,
-    ) -> Any:
-        """The state of these leaves; None if they have no rows.
-
-        `early` reads blocks while others are reduced; `placed` moves blocks to where they are reduced.
-        """
-        read = (leaf.blocks(self.rows) if self.views else leaf.responses(self.rows) for leaf in leaves)
-        blocks: Iterator[RowBlock] = chain.from_iterable(read)
-        blocks = blocks if early is None else early(blocks)
-        blocks = self.prepared(blocks if placed is None else placed(blocks), watch)
-        with np.errstate(all="ignore"):  # what overflows shows in the state
-            first = next(blocks, None)
-            return None if first is None else self.reduction(chain([first], blocks))
-
-    def prepared(self, blocks: Iterator[RowBlock], watch: Callable[[RowBlock], object] | None) -> Iterator[RowBlock]:
-        """Pieces of the blocks with their responses made."""
-        for block in blocks:
-            if len(block.y):
-                for piece in block.pieces(self.size):
-                    yield stepped(piece, self.steps)
-            if watch is not None:
-                watch(block)
-
-    def merge(self, one: Any, two: Any) -> Any:
-        """The state of the rows of both."""
-        if one is None or two is None:
-            return two if one is None else one
-        return self.reduction.merge(one, two)
-
-
-class Lanes:
-    """The engine of one machine: every thread reads and folds leaves of its own, with its share of BLAS threads.
-
-    That way reading, decoding, centring and products all use all cores, and never more threads than there are cores
-    work at a time, but for those that wait for the disk. The result depends on the number of cores in the last digits
-    only, and not on which thread is faster.
-    """
-
-    block_bytes = 0
-    """How much is read at a time; 0 leaves that to what is reduced at a time."""
-
-    def width(self) -> int:
-        """How many leaves are reduced at a time."""
-        return int(joblib.cpu_count())
-
-    def run(self, task: Task, leaves: Sequence[Any], watch: Any = None) -> Any:
-        """The merged state of all leaves."""
-        cores = self.width()
-        most = max(1, memory.within(STATE_BYTES, 0.5) // max(1, 2 * task.reduction.nbytes))
-        if task.reader_bytes:
-            most = max(1, min(most, memory.within(2**62, 0.5) // task.reader_bytes))
-        lanes = max(1, min(cores, len(leaves), most))
-        told = Told(watch)
-        with _blas_threads(cores // lanes) if lanes > 1 else nullcontext(), ThreadPoolExecutor(lanes) as pool:
-            jobs = [pool.submit(task, leaves[i::lanes], told, ahead_of_waits) for i in range(lanes)]
-            try:
-                failed = [job for job in wait(jobs, return_when=FIRST_EXCEPTION).done if job.exception() is not None]
-                return reduce(task.merge, [job.result() for job in failed or jobs])
-            finally:
-                told.stop = True  # where one thread has failed, the others end at their next block
-
-
-class Told:
-    """Tells `watch` of every block that was reduced, from one thread at a time."""
-
-    def __init__(self, watch: Any) -> None:
-        self.watch, self.stop = watch, False
-        self._lock = threading.Lock()
-
-    def __call__(self, block: RowBlock) -> None:
-        """This block was reduced."""
-        if self.stop:
-            raise RuntimeError("Another thread has failed.")
-        if self.watch is not None:
-            nbytes = sum(X.data.nbytes if is_sparse(X) else X.nbytes for X in block.views)
-            with self._lock:
-                self.watch(len(block.y), nbytes)
-
-
-def _blas_threads(n: int) -> Any:
-    """At most n threads for every product, and never more than there were."""
-    held = [pool["num_threads"] for pool in threadpool_info() if pool.get("user_api") == "blas"]
-    return threadpool_limits(min([n, *held]), user_api="blas")
 
 
 class Stream(Rows):
@@ -350,14 +194,9 @@ class Stream(Rows):
         if self.source.engine is not None and self.source.engine.block_bytes:
             return max(FEWEST_ROWS, int(self.source.engine.block_bytes) // width)
         usual = memory.within(READ_BYTES, READ_SHARE / joblib.cpu_count())
-        most = memory.within(MOST_READ_BYTES, 4 * READ_SHARE / joblib.cpu_count())
+        most = memory.within(MOST_READ_BYTES, 2 * READ_SHARE / joblib.cpu_count())
         size = max(1, min(size, most // width))
         return max(1, min(FEWEST_ROWS, most // width), size, usual // width // size * size)
-
-
-def stepped(block: RowBlock, steps: Iterable[Step]) -> RowBlock:
-    """A block with the responses and weights that some steps make of it, one after the other."""
-    return reduce(lambda done, step: step(done), steps, block)
 
 
 def _squares(block: RowBlock) -> tuple[Array, Array]:

@@ -16,7 +16,7 @@ def check_views(model: Any, X: Any, reset: bool, minimum_rows: int) -> Views:
     """X as checked `Views`; with `reset` they are what the model is fitted to, else they must agree with that."""
     name = type(model).__name__
     if isinstance(X, Dyads):  # tables of different lengths
-        X = Views._from_parts(X.names, X.feature_names, None, (X.A, X.B))
+        X = Views.from_checked(X.names, X.feature_names, None, (X.A, X.B))
     if isinstance(X, Source):
         raise TypeError(f"A source is read by fit, score and transform of {name} only: give this rows in memory.")
     if model.views is None:
@@ -52,7 +52,7 @@ def check_source(model: Any, source: Source, reset: bool, minimum_rows: int) -> 
         model.__dict__.pop("feature_names_in_", None)
         if source.table.dtype == object:
             model.feature_names_in_ = source.table[0]
-    return _agree(model, Views._from_parts(source.names, source.feature_names, None, source.templates), reset)
+    return _agree(model, Views.from_checked(source.names, source.feature_names, None, source.templates), reset)
 
 
 def check_features(model: Any, k: int, n_features: int, names: Array | None) -> None:

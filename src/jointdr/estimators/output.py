@@ -57,7 +57,7 @@ class ViewsOutput(TransformerMixin, auto_wrap_output_keys=None):  # type: ignore
             raise ValueError(f"The source has the views {source.names}, but the model was fitted with {views.names}.")
         rows = Stream(source).with_responses(no_response)
         for block in rows.blocks(rows.large_block_rows()):
-            views = Views._from_parts(source.names, source.feature_names, None, block.views)
+            views = Views.from_checked(source.names, source.feature_names, None, block.views)
             yield self._in_container(self._coordinates(embedding, views), None)
 
     def transform_view(self, X: Any, view: int | str) -> Any:

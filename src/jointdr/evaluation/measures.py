@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jointdr.data import Dyads, Split
+from jointdr.data import Dyads, Split, index_of
 from jointdr.metrics import average_precision, concordance_index, expected_recall, ndcg_at_k, rmse
-from jointdr.prediction import dense
-from jointdr.runtime import Array
+from jointdr.runtime import Array, dense
 
 
 def implicit_metrics(
@@ -90,7 +89,7 @@ def significant_pairs(dyads: Dyads, threshold: float, truth: Any = None) -> Arra
 
 
 def _indices(ids: Array, some: Array) -> Array:
-    where = {name: i for i, name in enumerate(ids.tolist())}
+    where = index_of(ids)
     return np.array([where[name] for name in some.tolist()])
 
 

@@ -95,7 +95,7 @@ def reduce_features(dyads: Dyads) -> Dyads:
     tables = [_reduce_table(X) for X in (dyads.A, dyads.B)]
     if tables[0] is dyads.A and tables[1] is dyads.B:
         return dyads
-    part = dyads._with(dyads.Y, tables, (dyads.row_ids, dyads.column_ids))
+    part = dyads.replace(tables=tables)
     before = zip(dyads.feature_names, tables, (dyads.A, dyads.B), strict=True)
     names = [name if new is old else None for name, new, old in before]
     part.feature_names = (names[0], names[1])
@@ -149,7 +149,7 @@ def _tuned_jdr(dyads: Dyads) -> Method:
     if wide:  # the recipe asks for sizes only
         sizes = zip(dyads.shape, dyads.n_features, strict=True)
         tables = [np.zeros((m, min(n, _width(m)))) for m, n in sizes]
-        dyads = dyads._with(dyads.Y, tables, (dyads.row_ids, dyads.column_ids))
+        dyads = dyads.replace(tables=tables)
     return Method(model, recipe(model, dyads), reduced=wide)
 
 

@@ -110,7 +110,7 @@ class BlockSource(Source):
             read.put_back(first, blocks)
         self._first = _checked(first, None)
         views = as_views(first[0])
-        self._like = Views._from_parts(views.names, views.feature_names, None, tuple(X[:0, :] for X in views.arrays))
+        self._like = Views.from_checked(views.names, views.feature_names, None, tuple(X[:0, :] for X in views.arrays))
         self.names, self.feature_names = views.names, views.feature_names
         self.has_response = first[1] is not None
 

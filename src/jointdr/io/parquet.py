@@ -12,21 +12,28 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
+import joblib
 import numpy as np
 
-from jointdr.engines import RowBlock, Source
-from jointdr.runtime import Array, Stamp
+from jointdr.engines import READERS_SHARE, RowBlock, Source
+from jointdr.runtime import Array, Stamp, memory
 
 ARROW_NAMES = {"float32": "float", "float64": "double"}
 
 PAGE_BYTES = 1_000_000
-"""What writers put into a page of a column at most, unless they are told otherwise."""
+"""What writers put into a page of a column at most, unless they are told otherwise; also into a dictionary."""
 
 BUFFER_BYTES = 65_536
-"""Every column is read from the file in steps of this size, so that row groups may be larger than memory."""
+"""Every column of a large row group is read in steps of this size, so that row groups may be larger than memory."""
+
+WHOLE_BYTES = 64_000_000
+"""Row groups of at most this size are decoded whole, a few columns at a time: no page of another column is held."""
+
+COLUMNS_BYTES = 1_000_000
+"""So many bytes of columns are decoded at a time."""
 
 
-def _pyarrow() -> Any:
+def require_pyarrow() -> Any:
     try:
         import pyarrow.parquet
     except ImportError:
@@ -37,7 +44,7 @@ def _pyarrow() -> Any:
 @lru_cache(maxsize=16)
 def _metadata(path: str) -> Any:
     """The footer of a file, which every row group would have to read again."""
-    return _pyarrow().parquet.read_metadata(path)
+    return require_pyarrow().parquet.read_metadata(path)
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,11 @@ class Columns:
     dtypes: tuple[str, ...]
     response: tuple[str, ...] = ()
     weight: str | None = None
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row of all views."""
+        return sum(len(view) * np.dtype(dtype).itemsize for view, dtype in zip(self.views, self.dtypes, strict=True))
 
     def needed(self, with_views: bool) -> list[str]:
         """Every column that has to be read, once."""
@@ -66,9 +78,32 @@ class RowGroup:
     n_rows: int
     columns: Columns = field(repr=False)
     stamp: Stamp = field(repr=False)
+    whole: bool = field(default=False, repr=False)
+    """Whether it is decoded before the first block is given, instead of block by block."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its views, as numbers in memory."""
+        return self.n_rows * self.columns.row_bytes
+
+    @property
+    def whole_bytes(self) -> int:
+        """What a reader of whole row groups holds: one while the next is decoded, and the columns being decoded."""
+        return 2 * self.nbytes + 3 * min(COLUMNS_BYTES, self.nbytes)
+
+    @property
+    def page_bytes(self) -> int:
+        """What a reader of blocks holds: a page of every column and its dictionary, as in the file and as numbers."""
+        with self._named():
+            column = _metadata(self.path).row_group(self.group).column(0)
+        pages = min(column.total_uncompressed_size, PAGE_BYTES * (2 if column.has_dictionary_page else 1))
+        return len(self.columns.needed(True)) * (BUFFER_BYTES + 2 * pages)
 
     def blocks(self, size: int) -> Iterator[RowBlock]:
         """Its rows, at most `size` at a time, by columns, as the file has them; products take either order."""
+        if self.whole:
+            yield from self._decode().pieces(size)
+            return
         for start, batch in self._batches(size, True):
             views = zip(self.columns.views, self.columns.dtypes, strict=True)
             yield self._block(start, batch, tuple(self._view(batch, names, dtype) for names, dtype in views))
@@ -84,21 +119,50 @@ class RowGroup:
     def _batches(self, size: int, with_views: bool) -> Iterator[tuple[int, Any]]:
         """Record batches, with the number of the first row of each."""
         start, columns = self.first_row, self.columns.needed(with_views)
-        with self._opened() as file:
+        with self._open(BUFFER_BYTES) as file:
             # One thread reads a row group: others read, or fold, what lies beside it.
             batches = file.iter_batches(size, row_groups=[self.group], columns=columns, use_threads=False)
             while (batch := self._next(batches)) is not None:
                 self.stamp.require(self.path)
                 yield start, batch
                 start += batch.num_rows
-        if start != self.first_row + self.n_rows:
+        self._require_rows(start - self.first_row)
+
+    def _decode(self) -> RowBlock:
+        """All rows, a few columns at a time."""
+        parts = list(zip(self.columns.views, self.columns.dtypes, strict=True))
+        views = tuple(np.empty((self.n_rows, len(names)), dtype, order="F") for names, dtype in parts)
+        with self._open(0) as file:
+            for X, (names, _) in zip(views, parts, strict=True):
+                width = max(1, COLUMNS_BYTES // (self.n_rows * X.itemsize))
+                for j in range(0, len(names), width):
+                    batch = self._read(file, names[j : j + width])
+                    for k, name in enumerate(batch.schema.names, j):
+                        X[:, k] = self._numbers(batch, name)
+            beside = self.columns.needed(False) or self.columns.needed(True)[:1]
+            block = self._block(self.first_row, self._read(file, beside), views)
+        self.stamp.require(self.path)
+        return block
+
+    def _read(self, file: Any, columns: Sequence[str]) -> Any:
+        """All rows of some columns, as one record batch."""
+        with self._named():
+            table = file.read_row_group(self.group, columns=list(columns), use_threads=False)
+        self._require_rows(table.num_rows)
+        return table.combine_chunks().to_batches()[0]
+
+    def _require_rows(self, found: int) -> None:
+        if found != self.n_rows:
             raise ValueError(f"{self.path} has other rows in row group {self.group} than its end tells of.")
 
-    def _opened(self) -> Any:
+    def _open(self, buffer_bytes: int) -> Any:
         with self._named():
             metadata = _metadata(self.path)
             self.stamp.require(self.path)
-            return _pyarrow().parquet.ParquetFile(self.path, metadata=metadata, buffer_size=BUFFER_BYTES)
+            # With `pre_buffer`, its default, pyarrow holds all columns of a row group as they lie in the file.
+            return require_pyarrow().parquet.ParquetFile(
+                self.path, metadata=metadata, buffer_size=buffer_bytes, pre_buffer=False
+            )
 
     def _next(self, batches: Iterator[Any]) -> Any:
         """The next batch, or None."""
@@ -110,7 +174,7 @@ class RowGroup:
         """Errors of a read as a ValueError that names the file: it is another one by now, or damaged."""
         try:
             yield
-        except (OSError, ValueError, _pyarrow().ArrowException) as error:
+        except (OSError, ValueError, require_pyarrow().ArrowException) as error:
             if isinstance(error, OSError) and error.filename is not None:
                 raise
             self.stamp.require(self.path)
@@ -166,10 +230,22 @@ class ParquetSource(Source):
 
     @property
     def reader_bytes(self) -> int:  # type: ignore[override]
-        """A page of every column, as it lies in the file and as numbers."""
-        group = max(self._groups, key=lambda group: group.n_rows)
-        width = sum(len(view) for view in self._columns.views)
-        return 2 * width * min(PAGE_BYTES, 8 * group.n_rows)
+        """As of the largest row group, read whole or by pages."""
+        largest = self._largest
+        return largest.whole_bytes if self._reads_whole else largest.page_bytes
+
+    @property
+    def _largest(self) -> RowGroup:
+        return max(self._groups, key=lambda group: group.n_rows)
+
+    @property
+    def _reads_whole(self) -> bool:
+        """Whether row groups are decoded whole: if they are small, and all cores can do so or pages take even more."""
+        group = self._largest
+        if group.nbytes > WHOLE_BYTES:
+            return False
+        share = memory.within(2**62, READERS_SHARE / joblib.cpu_count())
+        return group.whole_bytes <= share or group.whole_bytes <= group.page_bytes
 
     def place(self, row: int) -> str:
         """The file, the row group and the row in it."""
@@ -186,7 +262,8 @@ class ParquetSource(Source):
         }
 
     def _leaves(self) -> list[Any]:
-        return list(self._groups)
+        whole = self._reads_whole
+        return [replace(group, whole=whole) for group in self._groups]
 
     def _select(self, columns: Sequence[Array]) -> Self:
         views = tuple(tuple(view[i] for i in at) for view, at in zip(self._columns.views, columns, strict=True))
@@ -201,7 +278,7 @@ def _opened(parquet: Any, path: str) -> Any:
         return parquet.ParquetFile(path)
     except FileNotFoundError:
         raise
-    except (OSError, ValueError, _pyarrow().ArrowException) as error:
+    except (OSError, ValueError, require_pyarrow().ArrowException) as error:
         raise ValueError(f"{path} is not a whole Parquet file: {error}") from error
 
 
@@ -242,7 +319,7 @@ def scan_parquet(paths: Any, *, views: Mapping[str, Any], response: Any = None, 
     >>> np.abs(model.embeddings_[0][:, 0]).round(1)
     array([1., 0., 0.])
     """
-    parquet = _pyarrow().parquet
+    parquet = require_pyarrow().parquet
     files = _files(paths)
     _metadata.cache_clear()  # files may have been written anew
     response = () if response is None else (response,) if isinstance(response, str) else tuple(response)
@@ -303,7 +380,7 @@ def _matching(names: Sequence[str], path: str, view: str, group: Any, others: se
 
 def _dtype(schema: Any, path: str, view: tuple[str, ...]) -> str:
     """float32 if every column is no more precise than that, otherwise float64."""
-    types = _pyarrow().types
+    types = require_pyarrow().types
     single = True
     for name in view:
         kind = schema.field(name).type

@@ -9,7 +9,7 @@ from typing import IO, Any
 import numpy as np
 
 from jointdr.engines import Source
-from jointdr.io.parquet import _pyarrow
+from jointdr.io.parquet import require_pyarrow
 from jointdr.runtime import to_numpy, whole_file
 
 
@@ -50,7 +50,7 @@ def _write_npy(model: Any, source: Source, file: IO[bytes]) -> None:
 
 
 def _write_parquet(model: Any, source: Source, file: IO[bytes]) -> None:
-    pyarrow, writer = _pyarrow(), None
+    pyarrow, writer = require_pyarrow(), None
     names = [str(name) for name in model.get_feature_names_out()]
     try:
         for Z in _blocks(model, source):

@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jointdr.moments.block_sums import Covariance, Keep, block_sums
+from jointdr.moments.translation import translate
 from jointdr.runtime import Array, Scratch, like, namespace, to_numpy
 
 
@@ -117,7 +118,7 @@ class Moments:
         """
         keep = Keep.of(len(views), blocks, covariance, cross_covariance)
         moments = cls(keep=keep, **block_sums(views, y, weight, keep, center, y_center, scratch or Scratch()))
-        if center is None or isinstance(center, int) or moments._is_about(center, moments.y_center):
+        if center is None or isinstance(center, int) or moments.is_about(center, moments.y_center):
             return moments
         return moments.about(center)  # sparse views, which were not centred
 
@@ -134,8 +135,8 @@ class Moments:
         if y_center is None:
             y_center = self.y_center
         y_center = xp.zeros_like(self.y_center) + like(y_center, self.y_center)
-        shifted = self._translated(
-            [c - new for c, new in zip(self.centers, center, strict=True)], self.y_center - y_center
+        shifted = translate(
+            self, [c - new for c, new in zip(self.centers, center, strict=True)], self.y_center - y_center
         )
         return replace(shifted, centers=tuple(center), y_center=y_center)
 
@@ -143,7 +144,7 @@ class Moments:
         """The same moments about their own mean."""
         if not self.weight:
             return self
-        shifted = self._translated([-s / self.weight for s in self.sums], -self.y_sum / self.weight)
+        shifted = translate(self, [-s / self.weight for s in self.sums], -self.y_sum / self.weight)
         xp = namespace(*self.centers)
         return replace(
             shifted,
@@ -152,63 +153,6 @@ class Moments:
             sums=tuple(xp.zeros_like(s) for s in self.sums),
             y_sum=xp.zeros_like(self.y_sum),
         )
-
-    def _translated(self, deltas: Sequence[Array], delta_y: Array) -> Moments:
-        """Moments of x + δ and y + δ_y about the same centres."""
-        w = self.weight
-
-        def outer(u: Array, v: Array) -> Array:
-            return u[:, None] * v[None, :]
-
-        def second(M: Array, du: Array, su: Array, dv: Array, sv: Array) -> Array:
-            moved = M + outer(du, sv + w * dv)
-            moved += outer(su, dv)
-            return moved
-
-        scatters: list[Array | None] = []
-        for M, d, s in zip(self.scatters, deltas, self.sums, strict=True):
-            if M is None or M.ndim == 1:
-                scatters.append(None if M is None else M + d * (2 * s + w * d))
-            else:
-                scatters.append(second(M, d, s, d, s))
-        cross = {
-            (j, k): second(M, deltas[j], self.sums[j], deltas[k], self.sums[k])
-            for (j, k), M in self.cross_scatters.items()
-        }
-        thirds = {}
-        for (j, k), T in self.thirds.items():
-            # Σ (a+δa)(y+δy)(b+δb)ᵀ = T + δa C_ybᵀ + C_ay δbᵀ + S_y δa δbᵀ + δy Σ (a+δa)(b+δb)ᵀ
-            right = self.y_scatters[k].T + self.y_sum[:, None] * deltas[k][None, :]
-            T = T + deltas[j][None, :, None] * right[:, None, :]
-            T += self.y_scatters[j].T[:, :, None] * deltas[k][None, None, :]
-            between = scatters[j] if j == k else cross.get((j, k))
-            if between is not None:
-                T += delta_y[:, None, None] * between[None, :, :]
-            elif not self._is_rounding(delta_y):
-                missing = "covariance='full'" if j == k else "cross_covariance=True"
-                raise ValueError(
-                    "These moments were taken without the covariances that it takes to move the centre of y. "
-                    f"Compute all blocks with {missing}, or with the same y_center."
-                )
-            thirds[j, k] = T
-        return replace(
-            self,
-            sums=tuple(s + w * d for s, d in zip(self.sums, deltas, strict=True)),
-            y_sum=self.y_sum + w * delta_y,
-            scatters=tuple(scatters),
-            y_scatters=tuple(
-                second(M, d, s, delta_y, self.y_sum) for M, d, s in zip(self.y_scatters, deltas, self.sums, strict=True)
-            ),
-            y_scatter=second(self.y_scatter, delta_y, self.y_sum, delta_y, self.y_sum),
-            cross_scatters=MappingProxyType(cross),
-            thirds=MappingProxyType(thirds),
-        )
-
-    def _is_rounding(self, delta_y: Array) -> bool:
-        """Whether moving y by this much is below the rounding of y's own spread."""
-        xp = namespace(*self.centers)
-        spread_squared = xp.linalg.diagonal(self.y_scatter) / (self.weight or 1.0)
-        return bool(xp.all(delta_y**2 <= 1e-26 * spread_squared))
 
     def merge(self, other: Moments) -> Moments:
         """The moments of the rows of both. Cost O(n²), whatever the number of rows."""
@@ -227,7 +171,7 @@ class Moments:
             for parts in zip(self.centers, self.sums, other.centers, other.sums, strict=True)
         ]
         y_center = self._common(other, self.y_center, self.y_sum, other.y_center, other.y_sum)
-        one, two = (m if m._is_about(centers, y_center) else m.about(centers, y_center) for m in (self, other))
+        one, two = (m if m.is_about(centers, y_center) else m.about(centers, y_center) for m in (self, other))
 
         def added(u: Any, v: Any) -> Any:
             if u is None:
@@ -253,7 +197,8 @@ class Moments:
             return c
         return c + (s + t + other.weight * (d - c)) / total
 
-    def _is_about(self, centers: Sequence[Array], y_center: Array) -> bool:
+    def is_about(self, centers: Sequence[Array], y_center: Array) -> bool:
+        """Whether sums are taken about these centres."""
         xp = namespace(*self.centers)
         pairs = [*zip(self.centers, centers, strict=True), (self.y_center, y_center)]
         return all(c is d or bool(xp.all(c == like(d, c))) for c, d in pairs)
@@ -291,7 +236,7 @@ class Moments:
 
     def with_covariances(self, other: Moments) -> Moments:
         """These moments with the covariances of others, of the same rows about the same centre, in place of its own."""
-        if self.n_samples != other.n_samples or not self._is_about(other.centers, self.y_center):
+        if self.n_samples != other.n_samples or not self.is_about(other.centers, self.y_center):
             raise ValueError("Covariances can only be taken over from moments of the same rows about the same centre.")
         keep = replace(self.keep, covariance=other.keep.covariance, cross_covariance=other.keep.cross_covariance)
         return replace(self, keep=keep, scatters=other.scatters, cross_scatters=other.cross_scatters)

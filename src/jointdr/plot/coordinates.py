@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.plot.axes import COLUMN_COLOR, INK, PALETTE, QUIET, ROW_COLOR, axis_of, tidy
-from jointdr.runtime import Array, is_sparse, to_numpy
+from jointdr.runtime import Array, dense, to_numpy
 
 MOST_GROUPS = 8
 """Values of a colour column that get a colour of their own, at most; others are grey."""
@@ -104,7 +104,7 @@ def coordinates(found: Any) -> tuple[tuple[Array, Array], tuple[str, str]]:
     if found.embedding_ is None:
         raise ValueError("embedding=None has no coordinates that both kinds of entities share, so there is no map.")
     a, b = (side.points[0] for side in found._sides)
-    tables = [Z.toarray() if is_sparse(Z) else np.asarray(Z, dtype=float) for Z in (a, b)]
+    tables = [np.asarray(dense(Z), dtype=float) for Z in (a, b)]
     return (tables[0], tables[1]), found.view_names_
 
 

@@ -2,7 +2,7 @@
 
 from jointdr.prediction.association import FAMILY, AssociationModel
 from jointdr.prediction.explanation import Explanation
-from jointdr.prediction.heads.column_weights import Columns, dense, effective
+from jointdr.prediction.heads.column_weights import Columns, effective
 from jointdr.prediction.heads.kernels import VANISHING, AnyKernel, Kernel, spread, squared_distances
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.prediction.heads.ridge import GridRidge
@@ -34,7 +34,6 @@ __all__ = [
     "Truncation",
     "TruncationWarning",
     "Tuning",
-    "dense",
     "effective",
     "judged",
     "recipe",

@@ -29,7 +29,6 @@ from jointdr.estimators import (
 )
 from jointdr.prediction.explanation import Explanation, explained
 from jointdr.prediction.heads.bandwidths import chosen
-from jointdr.prediction.heads.column_weights import dense
 from jointdr.prediction.heads.entities import Describer, Side, described_sides, restored_sides
 from jointdr.prediction.heads.kernels import Mixture
 from jointdr.prediction.heads.nearest import nearest_of
@@ -40,6 +39,7 @@ from jointdr.prediction.ranking import ScoreBlock, SparseBlock
 from jointdr.prediction.recommender import Recommender
 from jointdr.runtime import (
     Array,
+    dense,
     from_json,
     load_model,
     matrix_from_arrays,

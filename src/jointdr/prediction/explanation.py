@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.prediction.ranking import table
-from jointdr.runtime import Array, is_sparse, slices
+from jointdr.runtime import Array, csr_rows, is_sparse, slices
 
 BLOCK = 100_000
 """Pairs that are looked at together, so that they stay in the cache."""
@@ -64,7 +64,7 @@ def explained(weights: Any, Y: Array, ids: tuple[Array, Array], names: tuple[str
     k : int
     """
     if is_sparse(Y):
-        i, j = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)), Y.indices
+        i, j = csr_rows(Y), Y.indices
         w = weights.data if is_sparse(weights) else weights[i, j]
         contribution = w * Y.data
         top = _largest(np.abs(contribution), k)

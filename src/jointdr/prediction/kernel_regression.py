@@ -17,7 +17,7 @@ from jointdr.prediction.heads.column_weights import effective
 from jointdr.prediction.heads.kernels import VANISHING, Kernel, spread, squared_distances
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.prediction.heads.regression_device import placed
-from jointdr.runtime import SQUARED_TO, Array, is_sparse, memory, require_squares, slices, to_numpy
+from jointdr.runtime import SQUARED_TO, Array, dense, memory, require_squares, slices, to_numpy
 
 QUERIES = 1000
 """Rows left out one at a time by ``"auto"``, at most."""
@@ -294,4 +294,4 @@ class KernelRegression(RegressorMixin, BaseEstimator):
 
 
 def _dense(X: Any) -> Array:
-    return np.asarray(X.toarray() if is_sparse(X) else to_numpy(X), dtype=np.float64)
+    return np.asarray(dense(to_numpy(X)), dtype=np.float64)

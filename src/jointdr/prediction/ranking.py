@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.metrics import round_scores
-from jointdr.runtime import Array, slices
+from jointdr.runtime import Array, csr_rows, slices
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class ScoreBlock:
         """
         S = self.scores
         if known is not None:
-            S[np.repeat(np.arange(len(S)), np.diff(known.indptr)), known.indices] = -np.inf
+            S[csr_rows(known), known.indices] = -np.inf
         top = _largest(round_scores(S), k)
         values = np.take_along_axis(S, top, axis=1)
         i, rank = np.nonzero(values > -np.inf)

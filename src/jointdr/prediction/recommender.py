@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from jointdr.data import Dyads, Entities, entities
+from jointdr.data import Dyads, Entities, entities, index_of
 from jointdr.prediction.ranking import ScoreBlock, SparseBlock, top_pairs
 from jointdr.runtime import Array, checked_csr, is_sparse, memory, slices, stored
 
@@ -194,7 +194,7 @@ class Recommender(BaseEstimator):
 
     def _known_of(self, ids: Array) -> Array:
         """The known pairs of rows with these ids; none for an id that was not fitted."""
-        where = {name: i for i, name in enumerate(self.row_ids_.tolist())}
+        where = index_of(self.row_ids_)
         at = np.array([where.get(name, -1) for name in ids.tolist()])
         chosen = sparse.csr_array(
             (np.ones(np.count_nonzero(at >= 0)), (np.flatnonzero(at >= 0), at[at >= 0])), shape=(len(at), len(where))

@@ -80,6 +80,16 @@ def to_numpy(X: Array) -> Array:
         return np.from_dlpack(X)
 
 
+def dense(X: Array) -> Array:
+    """X with all its entries; a dense array is not copied."""
+    return X.toarray() if is_sparse(X) else X
+
+
+def csr_rows(Y: Array) -> Array:
+    """The row index of every stored entry of a CSR array, in order."""
+    return np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+
+
 def take_rows(X: Array, at: Array) -> Array:
     """The rows of these numbers."""
     if is_foreign(X):
@@ -158,8 +168,7 @@ def scale_rows(X: Array, factor: Array, out: Array | None = None) -> Array:
 
 def inner(X: Array, Y: Array) -> Array:
     """XᵀY as a dense array. For X is Y, BLAS computes one triangle only."""
-    product = X.T @ Y
-    return product.toarray() if is_sparse(product) else product
+    return dense(X.T @ Y)
 
 
 def weighted_square(X: Array, factor: Array, out: Array | None = None) -> Array:
@@ -189,8 +198,7 @@ def weighted_square(X: Array, factor: Array, out: Array | None = None) -> Array:
 
 def dense_product(X: Array, S: Array) -> Array:
     """X S as a dense array; S may be sparse too (a CountSketch)."""
-    product = X @ S
-    return product.toarray() if is_sparse(product) else product
+    return dense(X @ S)
 
 
 def sum_of_squares(X: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from jointdr.estimators import JDR
 from jointdr.prediction import AssociationModel
-from jointdr.runtime import Array, is_sparse
+from jointdr.runtime import Array, dense
 
 SIZE = 1000
 """Width and height of a map, in its own units."""
@@ -103,7 +103,7 @@ def _leading(tables: list[Array], center: Array) -> Array:
 def _projected(T: Array, center: Array, directions: Array) -> Array:
     """(T − center) · directions, without forming the first where T is sparse."""
     product = T @ directions
-    product = product.toarray() if is_sparse(product) else np.asarray(product)
+    product = np.asarray(dense(product))
     return product - center @ directions
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from jointdr.data import Dyads, Split, splits
 from jointdr.estimators import PHD
 from jointdr.prediction import Recommender, ScoreBlock, judged, spread, squared_distances
-from jointdr.runtime import Array, is_sparse, slices
+from jointdr.runtime import Array, csr_rows, is_sparse, slices
 
 LIMIT = 600.0
 """Exponents may differ by so much within a row, so that underflow loses less than exp(−100) of the sum."""
@@ -161,7 +161,7 @@ class JointKernelRegression(Recommender):
         if not is_sparse(Y):
             return np.asarray((G * Y) @ self._K)
         weighted = Y.copy()
-        weighted.data = Y.data * G[np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)), Y.indices]
+        weighted.data = Y.data * G[csr_rows(Y), Y.indices]
         return np.asarray(weighted @ self._K)
 
     def _by_definition(self, u: Array, p: int) -> tuple[Array, Array]:

@@ -10,11 +10,11 @@ import numpy as np
 
 from jointdr.data import is_implicit
 from jointdr.metrics import expected_recall
-from jointdr.prediction.heads.column_weights import Columns, dense
+from jointdr.prediction.heads.column_weights import Columns
 from jointdr.prediction.heads.kernels import AnyKernel, Kernel, Mixture, spread
 from jointdr.prediction.heads.nearest import Found
 from jointdr.prediction.heads.regression import GridRegression
-from jointdr.runtime import Array, slices
+from jointdr.runtime import Array, csr_rows, dense, slices
 
 MULTIPLES = np.geomspace(0.03, 1.0, 16)
 """Bandwidths that are tried, as multiples of the root mean square distance; three times as many if adaptive."""
@@ -148,7 +148,7 @@ def top_of(n_columns: int) -> int:
 
 def _pattern(Y: Array) -> Array:
     mask = np.zeros(Y.shape, dtype=bool)
-    mask[np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)), Y.indices] = True
+    mask[csr_rows(Y), Y.indices] = True
     return mask
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from jointdr.prediction.heads.kernels import VANISHING, AnyKernel, Mixture, rescaled
-from jointdr.runtime import Array, is_sparse, slices
+from jointdr.runtime import Array, dense, is_sparse, slices
 
 
 class Columns:
@@ -149,8 +149,3 @@ def effective(K: Array) -> Array:
     K = scaled(K)
     of_squares = totals(K.power(2)) if is_sparse(K) else np.einsum("ij,ij->i", K, K)
     return totals(K) ** 2 / np.maximum(of_squares, VANISHING)
-
-
-def dense(Y: Array) -> Array:
-    """Scores, or sums of them, as a dense array."""
-    return Y.toarray() if is_sparse(Y) else np.asarray(Y)

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from jointdr.engines import LARGE_BLOCK_BYTES
 from jointdr.moments import Moments
-from jointdr.runtime import Array, as_float, float_dtype, inner, slices
+from jointdr.runtime import Array, as_float, csr_rows, float_dtype, inner, slices
 
 CG_ITERATIONS = 30
 """Conjugate gradient iterations per half-step at most. Where pairs are nearly independent, three or four are enough."""
@@ -274,7 +274,7 @@ class Pairs:
         self.shape = Y.shape
         self.y = Y.data.astype(float)
         self.columns, self.ends = Y.indices, Y.indptr
-        self.rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+        self.rows = csr_rows(Y)
 
     def embedded(self, k: int, W: Array) -> Array:
         """A W or B W, (m_k, r)."""

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from jointdr.prediction.heads.nearest import Found, Index
-from jointdr.runtime import Array, is_sparse, scale_rows
+from jointdr.runtime import Array, dense, is_sparse, scale_rows
 
 VANISHING = float(np.finfo(float).tiny)
 """A point whose weights add up to less than this, about 37 bandwidths from everything, has no neighbours."""
@@ -290,7 +290,7 @@ def squared_distances(Z: Array, points: Array) -> Array:
 
 def _inner_products(Z: Array, points: Array) -> Array:
     products = Z @ points.T
-    return products.toarray() if is_sparse(products) else products
+    return dense(products)
 
 
 def _squared_lengths(Z: Array) -> Array:

@@ -19,10 +19,10 @@ import numpy as np
 from scipy import sparse
 
 from jointdr.data import values_at
-from jointdr.prediction.heads.column_weights import Columns, dense, effective, scaled, squares, totals
+from jointdr.prediction.heads.column_weights import Columns, effective, scaled, squares, totals
 from jointdr.prediction.heads.kernels import VANISHING, AnyKernel, rescaled
 from jointdr.prediction.ranking import ScoreBlock, SparseBlock
-from jointdr.runtime import Array, is_sparse
+from jointdr.runtime import Array, csr_rows, dense, is_sparse
 
 GRAPH_BYTES = 1e8
 """Memory for the search of neighbours of columns, some at a time; the graph itself takes what it takes."""
@@ -198,7 +198,7 @@ class GridRegression:
         """
         if self.complete and not is_sparse(self.Y):
             return Products(normalized(K), normalized(L))
-        i, j = np.repeat(np.arange(self.Y.shape[0]), np.diff(self.Y.indptr)), self.Y.indices
+        i, j = csr_rows(self.Y), self.Y.indices
         if self.complete:
             w = normalized(K)[i] * normalized(L)[j]
             return sparse.csr_array((w, self.Y.indices, self.Y.indptr), shape=self.Y.shape)

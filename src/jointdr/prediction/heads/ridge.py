@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from jointdr.prediction.heads.completion import Pairs
 from jointdr.prediction.heads.kernels import Mixture
 from jointdr.prediction.ranking import ScoreBlock
-from jointdr.runtime import Array, dense_product, is_sparse, memory, slices
+from jointdr.runtime import Array, dense, dense_product, is_sparse, memory, slices
 
 ITERATIONS = 500
 """Of conjugate gradients, at most."""
@@ -76,7 +76,7 @@ class Coordinates:
     @staticmethod
     def linear(Z: Array) -> Coordinates:
         """The coordinates themselves; O(m r²)."""
-        Z = Z.toarray() if is_sparse(Z) else Z
+        Z = dense(Z)
         constant = float(np.sqrt(np.mean(Z**2))) or 1.0
         X = _with_constant(Z, constant)
         rotation, values = _diagonal(X)
@@ -107,7 +107,7 @@ class Coordinates:
             return self.known[at]
         if self.kernel is not None:
             return (self.kernel.similarities_at(Z, at) + self.constant) @ self.rotation
-        return _with_constant(Z[0][at].toarray() if is_sparse(Z[0]) else Z[0][at], self.constant) @ self.rotation
+        return _with_constant(dense(Z[0][at]), self.constant) @ self.rotation
 
 
 def _with_constant(Z: Array, constant: float) -> Array:

@@ -22,13 +22,13 @@ from jointdr.directions import RankError
 from jointdr.estimators import JDR, PCA, PHD, ViewsTransformer
 from jointdr.metrics import expected_recalls
 from jointdr.prediction.association import AssociationModel
-from jointdr.prediction.heads.column_weights import Columns, dense
+from jointdr.prediction.heads.column_weights import Columns
 from jointdr.prediction.heads.entities import Side, Tables
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.prediction.heads.ridge import ROUGH_REDUCTION
 from jointdr.prediction.ranking import table
 from jointdr.prediction.recommender import Recommender
-from jointdr.runtime import Array, Progress, is_sparse
+from jointdr.runtime import Array, Progress, dense, is_sparse
 
 RECALL_AT = (10, 30, 100)
 """Links are judged by the mean of the recalls at these numbers of retrieved entities."""
