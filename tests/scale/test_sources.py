@@ -128,10 +128,10 @@ def test_single_precision_stays(tmp_path, data):
     np.testing.assert_array_equal(block.views[1][:, 1], np.arange(10))
 
 
-@pytest.mark.parametrize(("early", "most"), [(iter, 1.1), (stream.ahead, 1.6)], ids=["in turn", "read ahead"])
+@pytest.mark.parametrize(("early", "most"), [(iter, 1.1), (lanes.ahead, 1.6)], ids=["in turn", "read ahead"])
 def test_memory_does_not_grow_with_the_rows(early, most, tmp_path, monkeypatch):
     """Five times the rows take the same memory: blocks and moments, nothing else."""
-    monkeypatch.setattr(stream, "ahead_of_waits", early)  # which would depend on whether a reader had to wait
+    monkeypatch.setattr(lanes, "ahead_of_waits", early)  # which would depend on whether a reader had to wait
     monkeypatch.setattr(stream, "READ_BYTES", 50_000)
     monkeypatch.setattr(stream.Stream, "block_bytes", 200_000)
     rng = np.random.default_rng(0)
@@ -348,7 +348,7 @@ class TestErrors:
             while not told[-1].stop and time.monotonic() < deadline:
                 time.sleep(0.01)
 
-        monkeypatch.setattr(stream, "Told", Told)
+        monkeypatch.setattr(lanes, "Told", Told)
         groups = data.parquet()
         leaves = groups.leaves()
         bad = [leaves[0], replace(leaves[1], path="nowhere.parquet"), *leaves[2:]]
