@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from jointdr.data import Dyads, checked, checked_weight
+from jointdr.data import Dyads, checked_response, checked_weight
 from jointdr.diagnostics.bootstrap_result import Angle, Bootstrap
 from jointdr.diagnostics.replicates import PILOTS, BlockMoments, Estimate, Spectrum
 from jointdr.directions import (
@@ -125,7 +125,7 @@ def bootstrap(
         with _warned_already():
             found = _resampled(BlockMoments(parts), counts, options, embedding, level)
         return replace(found, view_names=fitted.view_names_)
-    y = checked(y, len(views), "bootstrap", views.index)
+    y = checked_response(y, len(views), "bootstrap", views.index)
     w = checked_weight(sample_weight, len(views), index=views.index)
     rows = Rows(views.arrays, fitted._responses(y, w, reset=False, streaming=False), w)
     options = _decided(fitted, embedding, rows)

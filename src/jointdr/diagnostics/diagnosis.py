@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.data import checked, checked_weight, tail_check
+from jointdr.data import checked_response, checked_weight, tail_check
 from jointdr.diagnostics.bounds import correlation_edge, suggested_samples
 from jointdr.diagnostics.evidence import CLEAR, STRONG, Evidence
 from jointdr.directions import EXACT_UP_TO, whiteners
@@ -141,7 +141,7 @@ def diagnose(model: JDR, X: Any = None, y: Any = None, sample_weight: Any = None
     n_rows = len(views) if views is not None else (None if y is None else len(y))
     index = None if views is None else views.index
     w = None if n_rows is None else checked_weight(sample_weight, n_rows, index=index)
-    Y = None if y is None or n_rows is None else model.response_(checked(y, n_rows, "diagnose", index))
+    Y = None if y is None or n_rows is None else model.response_(checked_response(y, n_rows, "diagnose", index))
     options, _ = model._options(model.n_features_per_view_, 1 if Y is None else Y.shape[1], exact=True)
     options = replace(options, ranks=ranks, extra=frozenset(model.moments_used_) - {"cross"})
     evidence = Evidence(model, options, views, Y, w)

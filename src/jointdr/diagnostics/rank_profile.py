@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from jointdr.data import Dyads, Transform, Views, checked, checked_weight
+from jointdr.data import Dyads, Transform, Views, checked_response, checked_weight
 from jointdr.diagnostics.rank_tests import null_rank, null_threshold, require_permutations, threshold_rank
 from jointdr.directions import (
     Options,
@@ -237,7 +237,7 @@ def _spectrum(blocks: proxy.NormalizedMoments, maps: Sequence[Whitener], extra: 
 
 def _rows(model: JDR, views: Views, y: Any, sample_weight: Any) -> Rows:
     """The checked rows, with the response as the model takes it."""
-    y = checked(y, len(views), "rank_profile", views.index)
+    y = checked_response(y, len(views), "rank_profile", views.index)
     w = checked_weight(sample_weight, len(views), index=views.index)
     return Rows(views.arrays, model._responses(y, w, reset=True, streaming=False), w)
 

@@ -20,7 +20,7 @@ from jointdr.data import (
     Transform,
     Views,
     as_views,
-    checked,
+    checked_response,
     checked_weight,
     default_name,
     fit_transform_of,
@@ -107,7 +107,7 @@ class ViewsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     def _checked_response(self, y: Any, views: Views) -> Array:
         """The response as it was given, checked."""
-        return checked(y, len(views), type(self).__name__, views.index)
+        return checked_response(y, len(views), type(self).__name__, views.index)
 
     def _responses(self, y: Array, weight: Array | None, reset: bool, streaming: bool) -> Array:
         """The checked response as the (rows, q) numbers that moments are taken of."""

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from jointdr.data import Dyads, Views, checked, checked_weight
+from jointdr.data import Dyads, Views, checked_response, checked_weight
 from jointdr.directions import (
     Embedding,
     Options,
@@ -241,7 +241,7 @@ class JDR(ViewsTransformer):
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any) -> Self:
         views = self._validated(X, reset=True, minimum_rows=2)
-        y = checked(y, len(views), "JDR", views.index)
+        y = checked_response(y, len(views), "JDR", views.index)
         w = checked_weight(sample_weight, len(views), index=views.index)
         self._forget()
         Y = self._responses(y, w, reset=True, streaming=False)

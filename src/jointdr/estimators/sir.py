@@ -10,7 +10,7 @@ import numpy as np
 
 from jointdr.data import Dyads, Transform, Views, indicators
 from jointdr.directions import Embedding, classical, sols, sols_of_entities
-from jointdr.engines import Grid, MomentsOf, RowBlock, Rows, block_rows, numbered
+from jointdr.engines import Grid, MomentsOf, RowBlock, Rows, block_rows, groups_of_response
 from jointdr.estimators.family import MomentMethod, without_score
 from jointdr.estimators.jdr import warn_no_signal
 from jointdr.estimators.scoring import linear_share
@@ -235,7 +235,7 @@ class SAVE(SlicedMethod):
         assert isinstance(rows, Rows)  # `_takes_pairs`
         self._options()
         n = self.response_.n_places
-        return rows.group_moments(numbered, n, blocks=(), covariance="full", cross_covariance=False)
+        return rows.group_moments(groups_of_response, n, blocks=(), covariance="full", cross_covariance=False)
 
     def _solve(self, parts: list[Moments]) -> Embedding:
         if sum(part.weight > 0 for part in parts) < 2:
@@ -428,7 +428,7 @@ class SOLS(MomentMethod):
         keep: dict[str, Any] = {"blocks": ("means",), "covariance": "full", "cross_covariance": True}
         if isinstance(rows, Grid):
             return [rows.moments(**keep)]
-        return rows.group_moments(numbered, self.response_.n_places, **keep)
+        return rows.group_moments(groups_of_response, self.response_.n_places, **keep)
 
     def _solve(self, parts: list[Moments]) -> Embedding:
         if not any((part.y_variances > 0).any() for part in parts if part.weight > 0):
