@@ -95,7 +95,7 @@ def recall_at_k(scores: Array, truth: Any, k: int | Sequence[int]) -> Any:
     >>> recall_at_k([[0.9, 0.1, 0.5], [0.2, 0.3, 0.1]], [[1, 1, 0], [0, 0, 0]], k=2)
     0.5
     """
-    scores, gains = _ranked(scores, truth)
+    scores, gains = _checked_ranking(scores, truth)
     positive = gains > 0
     ks = np.atleast_1d(np.asarray(k))
     if ks.dtype.kind not in "iu" or (ks < 1).any():
@@ -125,7 +125,7 @@ def ndcg_at_k(scores: Array, truth: Any, k: int | None = None) -> float:
     >>> ndcg_at_k([[0.9, 0.1, 0.5]], [[3, 0, 1]])
     1.0
     """
-    scores, gains = _ranked(scores, truth)
+    scores, gains = _checked_ranking(scores, truth)
     if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or int(k) < 1):
         raise ValueError(f"k must be a positive integer or None, got {k!r}.")
     rows = (gains > 0).any(axis=1)
@@ -154,7 +154,7 @@ def average_precision(scores: Array, truth: Any) -> float:
     >>> average_precision([[0.9, 0.1, 0.5]], [[1, 1, 0]]) == (1 / 1 + 2 / 3) / 2
     True
     """
-    scores, gains = _ranked(scores, truth)
+    scores, gains = _checked_ranking(scores, truth)
     rows = (gains > 0).any(axis=1)
     order = np.argsort(-scores[rows], axis=1, kind="stable")
     hits = np.take_along_axis(gains[rows] > 0, order, axis=1)
@@ -179,7 +179,7 @@ def concordance_index(predicted: Array, truth: Array) -> float:
     >>> round(concordance_index([0.1, 0.4, 0.3], [1.0, 2.0, 3.0]), 12)
     0.666666666667
     """
-    predicted, truth = _paired(predicted, truth)
+    predicted, truth = _checked_pair(predicted, truth)
     total = len(truth) * (len(truth) - 1) / 2
     tied_p, tied_t = (float(np.sum(c * (c - 1.0)) / 2) for c in map(_counts, (predicted, truth)))
     if tied_t == total:
@@ -199,7 +199,7 @@ def rmse(predicted: Array, truth: Array) -> float:
     ----------
     predicted, truth : arrays of one shape
     """
-    predicted, truth = _paired(predicted, truth)
+    predicted, truth = _checked_pair(predicted, truth)
     largest = max(float(np.max(np.abs(predicted))), float(np.max(np.abs(truth))))
     if not largest > 0:
         return 0.0
@@ -221,7 +221,7 @@ def _counts(values: Array) -> Array:
     return np.unique(values, return_counts=True)[1].astype(float)
 
 
-def _paired(predicted: Array, truth: Array) -> tuple[Array, Array]:
+def _checked_pair(predicted: Array, truth: Array) -> tuple[Array, Array]:
     predicted, truth = np.asarray(predicted, dtype=float), np.asarray(truth, dtype=float)
     if predicted.shape != truth.shape or predicted.size < 1:
         raise ValueError(f"predicted and truth must have one shape, got {predicted.shape} and {truth.shape}.")
@@ -230,7 +230,7 @@ def _paired(predicted: Array, truth: Array) -> tuple[Array, Array]:
     return predicted.ravel(), truth.ravel()
 
 
-def _ranked(scores: Array, truth: Any) -> tuple[Array, Array]:
+def _checked_ranking(scores: Array, truth: Any) -> tuple[Array, Array]:
     """Scores that can be ranked, and the truth as a matrix of the same shape with at least one positive entry."""
     scores = np.asarray(scores, dtype=np.float64)
     gains = np.asarray(dense(truth), dtype=np.float64)

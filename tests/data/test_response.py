@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from jointdr import JDR, HeavyTailWarning, Moments, tail_check
-from jointdr.data.response import checked, fit_transform_of
+from jointdr.data.response import checked_response, fit_transform_of
 from jointdr.data.views import checked_weight
 from jointdr.datasets import make_bilinear, make_logistic, make_rbf
 from jointdr.metrics import nsee, subspace_error
@@ -234,20 +234,20 @@ def test_streams_need_edges(data):
 )
 def test_strings_booleans_and_categories_are_labels(labels):
     """Also where they would read as numbers: that must not depend on what holds them."""
-    y = checked(labels, 3, "JDR")
+    y = checked_response(labels, 3, "JDR")
     transform = fit_transform_of("auto", y)
     assert transform.kind == "class"
     np.testing.assert_array_equal(transform(y).sum(axis=0) > 0, True)
 
 
 def test_labels_in_edges_may_be_numbers_of_categories():
-    y = checked(pd.Categorical([1, 2, 1]), 3, "JDR")
+    y = checked_response(pd.Categorical([1, 2, 1]), 3, "JDR")
     assert fit_transform_of("class", y, edges=[1, 2, 3])(y).tolist() == [[1, 0, 0], [0, 1, 0], [1, 0, 0]]
 
 
 def test_numbers_as_objects_are_numbers():
     for y in (np.array([1, 2.5, np.float32(3)], dtype=object), pd.Series([1, 2, 3], dtype="Int64")):
-        assert fit_transform_of("auto", checked(y, 3, "JDR")).kind == "identity"
+        assert fit_transform_of("auto", checked_response(y, 3, "JDR")).kind == "identity"
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_numbers_as_objects_are_numbers():
 )
 def test_bad_labels(y, message):
     with pytest.raises(ValueError, match=message):
-        checked(y, 3, "JDR")
+        checked_response(y, 3, "JDR")
 
 
 def test_several_booleans_are_several_responses(data):
@@ -278,9 +278,9 @@ def test_several_booleans_are_several_responses(data):
 def test_y_in_another_order_than_the_views_is_refused():
     y = pd.Series([1.0, 2.0, 3.0], index=["p", "q", "r"])
     with pytest.raises(ValueError, match=r"y.loc\[A.index\]"):
-        checked(y[::-1], 3, "JDR", y.index)
+        checked_response(y[::-1], 3, "JDR", y.index)
     for fine in (y, y.reset_index(drop=True), y.to_numpy()):
-        np.testing.assert_array_equal(checked(fine, 3, "JDR", y.index), [1, 2, 3])
+        np.testing.assert_array_equal(checked_response(fine, 3, "JDR", y.index), [1, 2, 3])
     with pytest.raises(ValueError, match=r"sample_weight.loc\[A.index\]"):
         checked_weight(y[::-1], 3, index=y.index)
 

@@ -4,13 +4,13 @@ from jointdr.data.dyads import Dyads, UnmatchedWarning, refuse_dyads
 from jointdr.data.ids import Entities, Unmatched, as_ids, entities, index_of
 from jointdr.data.response import (
     Transform,
-    checked,
     checked_numbers,
+    checked_response,
     classes,
     fit_transform_of,
     indicators,
 )
-from jointdr.data.scores import Duplicates, gathered, is_implicit, values_at
+from jointdr.data.scores import Duplicates, is_implicit, scores_of_pairs, values_at
 from jointdr.data.splits import BY, By, Split, splits
 from jointdr.data.tails import HeavyTailWarning, Tail, tail_check, warn_if_heavy
 from jointdr.data.views import (
@@ -38,20 +38,20 @@ __all__ = [
     "Views",
     "as_ids",
     "as_views",
-    "checked",
     "checked_numbers",
+    "checked_response",
     "checked_weight",
     "classes",
     "column_positions",
     "default_name",
     "entities",
     "fit_transform_of",
-    "gathered",
     "index_of",
     "indicators",
     "is_implicit",
     "raise_if_not_finite",
     "refuse_dyads",
+    "scores_of_pairs",
     "split_columns",
     "splits",
     "tail_check",

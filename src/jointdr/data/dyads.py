@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jointdr.data.ids import Unmatched, entities, identified, ids_of_entities, index_ids, joined
+from jointdr.data.ids import Unmatched, entities, ids_of_entities, index_ids, join_scores, separate_ids
 from jointdr.data.response import checked_numbers
 from jointdr.data.scores import (
     Duplicates,
     checked_scores,
-    entity_numbers,
+    entity_indices,
     equal_rows,
-    gathered,
     is_implicit,
     pattern_of,
+    scores_of_pairs,
     values_at,
 )
 from jointdr.data.views import Views, as_views, default_name
@@ -179,10 +179,10 @@ class Dyads:
         if observed is not None and observed != "stored":
             raise ValueError(f"observed={observed!r} is not understood here; give None or 'stored'.")
         (A, row_ids), (B, column_ids) = (
-            identified(table, at, what)
+            separate_ids(table, at, what)
             for table, at, what in zip((rows, columns), (row_id, column_id), ("rows", "columns"), strict=True)
         )
-        Y, unmatched = joined(pairs, row_ids, column_ids, row, column, score, duplicates)
+        Y, unmatched = join_scores(pairs, row_ids, column_ids, row, column, score, duplicates)
         dyads = cls(Y, A, B, observed, row_ids, column_ids, names=names)
         dyads.unmatched = unmatched
         if unmatched.n_pairs:
@@ -215,7 +215,7 @@ class Dyads:
         tables = [to_numpy(V) for V in views.arrays]
         at = [equal_rows(V) if deduplicate else (np.arange(len(y)),) * 2 for V in tables]
         (first_a, i), (first_b, j) = at
-        Y = gathered(i, j, y, (len(first_a), len(first_b)), duplicates)
+        Y = scores_of_pairs(i, j, y, (len(first_a), len(first_b)), duplicates)
         if deduplicate:
             tables = [take_rows(V, first) for V, first in zip(tables, (first_a, first_b), strict=True)]
         dyads = cls(Y, tables[0], tables[1], "stored", names=(views.names[0], views.names[1]))
@@ -280,12 +280,12 @@ class Dyads:
 
     def rows(self, at: Any) -> Dyads:
         """The dyads of some row entities: row numbers, a mask or a slice."""
-        i = entity_numbers(at, self.shape[0], "rows")
+        i = entity_indices(at, self.shape[0], "rows")
         return self.replace(Y=self.Y[i], tables=(take_rows(self.A, i), self.B), ids=(self.row_ids[i], self.column_ids))
 
     def columns(self, at: Any) -> Dyads:
         """The dyads of some column entities: column numbers, a mask or a slice."""
-        j = entity_numbers(at, self.shape[1], "columns")
+        j = entity_indices(at, self.shape[1], "columns")
         Y = self.Y[:, j]
         return self.replace(Y=Y, tables=(self.A, take_rows(self.B, j)), ids=(self.row_ids, self.column_ids[j]))
 
@@ -305,7 +305,7 @@ class Dyads:
                     "pairs: give one boolean for each."
                 )
             i, j, y = (part[chosen] for part in self._listed())
-            Y = gathered(i, j, y, self.shape, "error")
+            Y = scores_of_pairs(i, j, y, self.shape, "error")
         else:
             pattern = pattern_of(mask, self.shape)
             if not self.is_complete:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.data.scores import Duplicates, gathered
+from jointdr.data.scores import Duplicates, scores_of_pairs
 from jointdr.data.views import Views, raise_if_not_finite
 from jointdr.runtime import Array, to_numpy
 
@@ -101,7 +101,7 @@ def ids_of_entities(given: Any, of_features: Array | None, of_scores: Array | No
     return ids
 
 
-def identified(table: Any, id_column: str | None, name: str) -> tuple[Any, Array]:
+def separate_ids(table: Any, id_column: str | None, name: str) -> tuple[Any, Array]:
     """A table of entities without its id column, and the ids: that column, a pandas index, or the first column."""
     if not hasattr(table, "columns"):
         raise TypeError(f"{name!r} must be a pandas or polars DataFrame with ids, but got {type(table).__name__}.")
@@ -115,7 +115,7 @@ def identified(table: Any, id_column: str | None, name: str) -> tuple[Any, Array
     return rest, ids
 
 
-def joined(
+def join_scores(
     pairs: Any,
     row_ids: Array,
     column_ids: Array,
@@ -150,7 +150,7 @@ def joined(
         )
     lost = [np.unique(ids[at < 0]) for ids, at in zip(given, places, strict=True)]
     shape = (len(row_ids), len(column_ids))
-    Y = gathered(places[0][matched], places[1][matched], values[matched], shape, duplicates)
+    Y = scores_of_pairs(places[0][matched], places[1][matched], values[matched], shape, duplicates)
     return Y, Unmatched(lost[0], lost[1], int(np.count_nonzero(~matched)))
 
 

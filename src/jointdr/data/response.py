@@ -95,7 +95,7 @@ def fit_transform_of(
     response : {"auto", "identity", "rank", "clip", "slices", "class"} or callable
         ``"auto"`` is ``"class"`` for strings, booleans and categories, otherwise ``"identity"``.
     y : (rows,) or (rows, q) array
-        Already checked by `checked`.
+        Already checked by `checked_response`.
     weight : (rows,) array, optional
         A weight of 2 counts as the row given twice, a weight of 0 as no row, in ranks and quantiles too.
     edges : (k,) array, optional
@@ -207,7 +207,7 @@ def indicators(which: Array, n: int) -> Array:
     return (which[:, None] == np.arange(n)).astype(float)
 
 
-def checked(y: Any, n_rows: int, caller: str, index: Any = None) -> Array:
+def checked_response(y: Any, n_rows: int, caller: str, index: Any = None) -> Array:
     """The response as it was given: finite floats of shape (rows,) or (rows, q), or labels of shape (rows,).
 
     A Series or DataFrame y must not have the index of the views, if that is given, in another order.
@@ -246,7 +246,7 @@ def checked(y: Any, n_rows: int, caller: str, index: Any = None) -> Array:
 
 def checked_numbers(y: Any, n_rows: int, caller: str) -> Array:
     """The response as one finite float per row."""
-    y = checked(y, n_rows, caller)
+    y = checked_response(y, n_rows, caller)
     if y.dtype.kind != "f":
         y = y.astype(float) if y.dtype.kind == "b" else _refuse_labels(y)
     if y.ndim > 1:

@@ -77,7 +77,7 @@ def values_at(Y: Array, pattern: Array) -> Array:
     return sparse.csr_array((values, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 
-def entity_numbers(at: Any, count: int, what: str) -> Array:
+def entity_indices(at: Any, count: int, what: str) -> Array:
     """Numbers of entities from numbers, a mask or a slice, at least one."""
     if isinstance(at, slice):
         numbers = np.arange(count)[at]
@@ -109,7 +109,9 @@ def equal_rows(X: Array) -> tuple[Array, Array]:
     return np.unique(which, return_index=True)[1], which
 
 
-def gathered(rows: Array, columns: Array, values: Array, shape: tuple[int, int], duplicates: Duplicates) -> Array:
+def scores_of_pairs(
+    rows: Array, columns: Array, values: Array, shape: tuple[int, int], duplicates: Duplicates
+) -> Array:
     """A CSR array that stores every listed pair once, zeros too."""
     if duplicates not in DUPLICATES:
         raise ValueError(f"duplicates={duplicates!r} is not understood; choose from {DUPLICATES}.")
@@ -123,7 +125,7 @@ def gathered(rows: Array, columns: Array, values: Array, shape: tuple[int, int],
                 f"{np.count_nonzero(counts > 1)} pairs are listed more than once, for example that at {first}: "
                 "drop them, or say how to join their scores with duplicates='mean', 'sum', 'max' or 'last'."
             )
-        values = _aggregated(values, inverse, counts, duplicates)
+        values = _aggregate(values, inverse, counts, duplicates)
     else:
         values = values[np.argsort(inverse)]
     i, j = np.divmod(codes, shape[1])
@@ -131,7 +133,7 @@ def gathered(rows: Array, columns: Array, values: Array, shape: tuple[int, int],
     return sparse.csr_array((values, j, starts), shape=shape)
 
 
-def _aggregated(values: Array, inverse: Array, counts: Array, how: str) -> Array:
+def _aggregate(values: Array, inverse: Array, counts: Array, how: str) -> Array:
     if how in ("sum", "mean"):
         total = np.bincount(inverse, weights=values)
         return total / counts if how == "mean" else total

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import sparse
 
-from jointdr.data import Dyads, gathered
+from jointdr.data import Dyads, scores_of_pairs
 from jointdr.datasets.similarity import kernel_features
 from jointdr.datasets.spectral import spectral_features
 from jointdr.runtime import AnyPath, Archive, Array, checked_csr
@@ -132,7 +132,7 @@ def _listed_once(y: Array, rows: Array, columns: Array, shape: tuple[int, int]) 
     """The scores of listed pairs as a CSR array; a pair outside the tables or listed twice is a ValueError."""
     listed = sparse.coo_array((y, (rows, columns)), shape=shape)  # which refuses indices outside of it
     try:
-        return gathered(listed.row, listed.col, listed.data, shape, "error")
+        return scores_of_pairs(listed.row, listed.col, listed.data, shape, "error")
     except ValueError as error:
         found = str(error).partition(":")[0]  # the rest names an argument that archives do not have
         raise ValueError(f"drug_idx and target_idx of the archive: {found}. List every pair once.") from None

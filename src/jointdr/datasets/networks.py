@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jointdr.data import Duplicates, as_ids, gathered
+from jointdr.data import Duplicates, as_ids, scores_of_pairs
 from jointdr.datasets.spectral import Symmetrize, checked_affinity, connected_components, spectral_features
 from jointdr.runtime import (
     AnyPath,
@@ -222,7 +222,7 @@ def _network(
     if duplicates == "error":
         keep = _once(path, low * len(ids) + high, weights, at, ends)
         low, high, weights = low[keep], high[keep], weights[keep]
-    upper = gathered(low, high, weights, (len(ids), len(ids)), duplicates)
+    upper = scores_of_pairs(low, high, weights, (len(ids), len(ids)), duplicates)
     W = sparse.csr_array(upper + sparse.triu(upper, 1).T)
     W.eliminate_zeros()
     return Network(W, ids)

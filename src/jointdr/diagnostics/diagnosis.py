@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.data import checked, checked_weight, tail_check
+from jointdr.data import checked_response, checked_weight, tail_check
 from jointdr.diagnostics.bounds import correlation_edge, suggested_samples
 from jointdr.diagnostics.evidence import CLEAR_OF_NOISE, STRONG, Evidence
 from jointdr.directions import CROSS, EXACT_UP_TO, whiteners
@@ -141,7 +141,7 @@ def diagnose(model: JDR, X: Any = None, y: Any = None, sample_weight: Any = None
     n_rows = len(views) if views is not None else (None if y is None else len(y))
     index = None if views is None else views.index
     w = None if n_rows is None else checked_weight(sample_weight, n_rows, index=index)
-    Y = None if y is None or n_rows is None else model.response_(checked(y, n_rows, "diagnose", index))
+    Y = None if y is None or n_rows is None else model.response_(checked_response(y, n_rows, "diagnose", index))
     options = jdr_options(model, 1 if Y is None else Y.shape[1], once=True)
     options = replace(options, ranks=ranks, uses=frozenset(model.moments_used_))
     evidence = Evidence(model, options, views, Y, w)

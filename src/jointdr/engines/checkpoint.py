@@ -95,7 +95,7 @@ class Checkpoint:
         reads: list[dict[str, Any]] = []
         arrays: dict[str, Array] = {}
         for i, read in enumerate(self._reads or ()):
-            description, held = described(read["state"], f"read{i}")
+            description, held = state_to_arrays(read["state"], f"read{i}")
             reads.append({**read, "state": description})
             arrays |= held
         write_model(self.path, KIND, {"data": source.identity(), "reads": reads}, arrays)
@@ -105,13 +105,17 @@ class Checkpoint:
 def contents(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Any, list[dict[str, Any]]]:
     """What a checkpoint tells of the data, and its reads."""
     reads = [
-        {"key": str(read["key"]), "rows": int(read["rows"]), "state": restored(read["state"], arrays, f"read{i}")}
+        {
+            "key": str(read["key"]),
+            "rows": int(read["rows"]),
+            "state": state_from_arrays(read["state"], arrays, f"read{i}"),
+        }
         for i, read in enumerate(header["reads"])
     ]
     return header["data"], reads
 
 
-def described(state: Any, name: str) -> tuple[Any, dict[str, Array]]:
+def state_to_arrays(state: Any, name: str) -> tuple[Any, dict[str, Array]]:
     """A state as a JSON-able description and arrays whose names begin with `name`."""
     if state is None:
         return None, {}
@@ -119,14 +123,14 @@ def described(state: Any, name: str) -> tuple[Any, dict[str, Array]]:
         header, arrays = moments_to_arrays(state, name)
         return {"moments": header}, arrays
     if isinstance(state, (list, tuple)):
-        parts = [described(part, f"{name}/{i}") for i, part in enumerate(state)]
+        parts = [state_to_arrays(part, f"{name}/{i}") for i, part in enumerate(state)]
         kind = "list" if isinstance(state, list) else "tuple"
         return {kind: [header for header, _ in parts]}, {k: v for _, arrays in parts for k, v in arrays.items()}
     return "array", {name: np.asarray(state)}
 
 
-def restored(description: Any, arrays: Mapping[str, Array], name: str) -> Any:
-    """The state that `described` took apart."""
+def state_from_arrays(description: Any, arrays: Mapping[str, Array], name: str) -> Any:
+    """The state that `state_to_arrays` took apart."""
     if description is None:
         return None
     if description == "array":
@@ -134,7 +138,7 @@ def restored(description: Any, arrays: Mapping[str, Array], name: str) -> Any:
     ((kind, inner),) = description.items()
     if kind == "moments":
         return moments_from_arrays(inner, arrays, name)
-    parts = [restored(part, arrays, f"{name}/{i}") for i, part in enumerate(inner)]
+    parts = [state_from_arrays(part, arrays, f"{name}/{i}") for i, part in enumerate(inner)]
     return parts if kind == "list" else tuple(parts)
 
 

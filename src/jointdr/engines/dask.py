@@ -52,30 +52,30 @@ class Cluster:
         client = self.client or _default_client()
         if client is None:
             return int(require_dask().system.CPU_COUNT)
-        with _connected():
+        with _translate_lost_connection():
             return max(1, sum(client.nthreads().values()))
 
     def run(self, task: Task, leaves: Sequence[Any], watch: Any = None) -> Any:
         """The merged state of all leaves."""
         dask = require_dask()
         shared = dask.delayed(task, pure=False)  # one value that workers hand on to each other, not one for each leaf
-        reduce = dask.delayed(_reduced, pure=False)
+        reduce = dask.delayed(_reduce_leaves, pure=False)
         runs = joined_leaves(leaves, LEAVES_PER_THREAD * self.width())
-        return self.merged([reduce(shared, [_delayed(leaf, task.views) for leaf in run]) for run in runs], shared)
+        return self.merged([reduce(shared, [_delay(leaf, task.views) for leaf in run]) for run in runs], shared)
 
     def merged(self, states: list[Any], task: Any) -> Any:
         """The states, which are still to be computed, merged in a tree by what the task has for that."""
-        merge = require_dask().delayed(_merged, pure=False)
+        merge = require_dask().delayed(_merge_states, pure=False)
         while len(states) > 1:
             states = [merge(task, states[i : i + BRANCHES]) for i in range(0, len(states), BRANCHES)]
-        with _connected():
+        with _translate_lost_connection():
             if self.client is not None:
                 return self.client.compute(states[0]).result()
             return require_dask().compute(states[0])[0]
 
 
 @contextmanager
-def _connected() -> Iterator[None]:
+def _translate_lost_connection() -> Iterator[None]:
     """Say what to do where the scheduler has gone away."""
     lost: tuple[type[BaseException], ...] = (CancelledError,)
     try:
@@ -93,7 +93,7 @@ def _connected() -> Iterator[None]:
         ) from error
 
 
-def _delayed(leaf: Any, views: bool) -> Any:
+def _delay(leaf: Any, views: bool) -> Any:
     """What dask computes a leaf from: its chunks, or the leaf itself, which is read where it is reduced."""
     return leaf.delayed(views) if hasattr(leaf, "delayed") else leaf
 
@@ -108,13 +108,13 @@ def _default_client() -> Any:
         return None
 
 
-def _reduced(task: Task, leaves: Sequence[Any]) -> Any:
+def _reduce_leaves(task: Task, leaves: Sequence[Any]) -> Any:
     """The state of some leaves, in the one thread that the scheduler counts on."""
     with threadpool_limits(1, user_api="blas"):
         return task(leaves)
 
 
-def _merged(task: Task, states: Sequence[Any]) -> Any:
+def _merge_states(task: Task, states: Sequence[Any]) -> Any:
     return reduce(task.merge, states)
 
 

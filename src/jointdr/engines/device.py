@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.engines.lanes import Lanes, Task, Told, ahead, stepped
+from jointdr.engines.lanes import Lanes, Task, Told, ahead, apply_steps
 from jointdr.engines.reduction import RowBlock
 from jointdr.engines.source import Source
 from jointdr.runtime import Array, is_sparse
@@ -103,7 +103,7 @@ def _needs_views(step: Any) -> bool:
 
 
 def _all_stepped(blocks: Iterator[RowBlock], steps: Sequence[Any]) -> Iterator[RowBlock]:
-    return (stepped(block, steps) for block in blocks if len(block.y))
+    return (apply_steps(block, steps) for block in blocks if len(block.y))
 
 
 def _parts_of(block: RowBlock, responses: bool) -> list[Array]:

@@ -250,12 +250,12 @@ class Grid:
             rows, columns, square = np.empty(m_A), np.zeros(m_B), 0.0
             scratch = Scratch()
             for at in slices(m_A, max(1, BLOCK_BYTES // (8 * m_B))):  # few rows, which stay in the cache
-                E = _shifted(self.Y[at], shifts, scratch.like(self.Y[at], "scores"))
+                E = _subtract_all(self.Y[at], shifts, scratch.like(self.Y[at], "scores"))
                 rows[at] = E.sum(axis=1, dtype=float)
                 columns += E.sum(axis=0, dtype=float)
                 square += float(np.einsum("ij,ij->", E, E))
             return _Scores((rows, columns), float(rows.sum()), square)
-        E = self._stored(_shifted(self.Y.data.astype(float), shifts))
+        E = self._stored(_subtract_all(self.Y.data.astype(float), shifts))
         rows, columns = E @ np.ones(m_B), E.T @ np.ones(m_A)
         square = float(E.data @ E.data)
         if self.complete:
@@ -272,7 +272,7 @@ class Grid:
         if not is_sparse(self.Y):
             return _through(tables, centers, self.Y, shifts)
         if not self.complete:
-            return _through(tables, centers, self._stored(_shifted(self.Y.data, shifts)))
+            return _through(tables, centers, self._stored(_subtract_all(self.Y.data, shifts)))
         # The pairs that are not stored have the score 0 − c_y. With entities centred at their mean the term vanishes.
         return _through(tables, centers, self.Y) - sum(shifts) * np.outer(sums[0], sums[1]) / self.n_pairs
 
@@ -310,7 +310,7 @@ def _side(X: Array, center: Array, counts: Array, rho: Array, kind: Covariance, 
         np.zeros((n, n)) if within else None,
     )
     for at in slices(X.shape[0], _block_rows(X)):
-        x = _centred(X[at], center)
+        x = _centre(X[at], center)
         side.sum += counts[at] @ x
         side.y_scatter += rho[at] @ x
         if side.scatter is not None:
@@ -324,14 +324,14 @@ def _side(X: Array, center: Array, counts: Array, rho: Array, kind: Covariance, 
 def _through(tables: Sequence[Array], centers: Sequence[Array], M: Array, shifts: Sequence[float] = ()) -> Array:
     """(A − 1c_aᵀ)ᵀ (M − shifts) (B − 1c_bᵀ), (n_1, n_2), from the narrower side."""
     A, B = tables
-    right = _centred(B, centers[1])
+    right = _centre(B, centers[1])
     narrow = A.shape[1] <= B.shape[1]
     total, scratch = np.zeros((A.shape[1], B.shape[0] if narrow else B.shape[1])), Scratch()
     for at in slices(A.shape[0], min(_block_rows(A), _block_rows(M))):
-        x = _centred(A[at], centers[0])
+        x = _centre(A[at], centers[0])
         block = as_float(M[at], x.dtype)
         if not is_sparse(block):
-            block = _shifted(block, shifts, scratch.like(block, "scores"))
+            block = _subtract_all(block, shifts, scratch.like(block, "scores"))
         total += inner(x, block) if narrow else inner(x, block @ right)
     return dense_product(total, right) if narrow else total
 
@@ -340,11 +340,11 @@ def _block_rows(X: Array) -> int:
     return block_rows((X,), block_bytes=LARGE_BLOCK_BYTES)
 
 
-def _centred(X: Array, center: Array) -> Array:
+def _centre(X: Array, center: Array) -> Array:
     return X if not center.any() else X - center.astype(X.dtype)
 
 
-def _shifted(values: Array, shifts: Sequence[float], out: Array | None = None) -> Array:
+def _subtract_all(values: Array, shifts: Sequence[float], out: Array | None = None) -> Array:
     for shift in shifts:
         if shift:
             values = np.subtract(values, shift, out=out)

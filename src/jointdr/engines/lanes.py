@@ -120,14 +120,14 @@ class Task:
         blocks = self.prepared(blocks if placed is None else placed(blocks), watch)
         with np.errstate(all="ignore"):  # what overflows shows in the state
             first = list(islice(blocks, 1))
-            return self.reduction(_drained(first, blocks)) if first else None
+            return self.reduction(_first_and_rest(first, blocks)) if first else None
 
     def prepared(self, blocks: Iterator[RowBlock], watch: Callable[[RowBlock], object] | None) -> Iterator[RowBlock]:
         """Pieces of the blocks with their responses made."""
         for block in blocks:
             if len(block.y):
                 for piece in block.pieces(self.size):
-                    yield stepped(piece, self.steps)
+                    yield apply_steps(piece, self.steps)
             if watch is not None:
                 watch(block)
 
@@ -138,13 +138,13 @@ class Task:
         return self.reduction.merge(one, two)
 
 
-def _drained(first: list[T], rest: Iterator[T]) -> Iterator[T]:
+def _first_and_rest(first: list[T], rest: Iterator[T]) -> Iterator[T]:
     """The one block of a list, and others: nobody holds it when the next one is read."""
     yield first.pop()
     yield from rest
 
 
-def stepped(block: RowBlock, steps: Iterable[Step]) -> RowBlock:
+def apply_steps(block: RowBlock, steps: Iterable[Step]) -> RowBlock:
     """A block with the responses and weights that some steps make of it, one after the other."""
     return reduce(lambda done, step: step(done), steps, block)
 

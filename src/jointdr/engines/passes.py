@@ -55,7 +55,7 @@ class Summarize:
         y = block.y.reshape(len(block), -1).astype(float, copy=False)
         taken = slice(-block.first_row % self.stride, None, self.stride)  # the same rows however they are cut
         if block.weight is None and len(y):
-            return _unweighted(y, y[taken, 0] if y.shape[1] else np.empty(0))
+            return _summarize_unweighted(y, y[taken, 0] if y.shape[1] else np.empty(0))
         w = np.ones(len(y)) if block.weight is None else block.weight
         counted = y[w > 0]
         center = np.average(counted, axis=0, weights=w[w > 0]) if len(counted) else np.zeros(y.shape[1])
@@ -85,7 +85,7 @@ class Summarize:
         )
 
 
-def _unweighted(y: Array, sample: Array) -> Summary:
+def _summarize_unweighted(y: Array, sample: Array) -> Summary:
     """The summary of some rows, at least one, without weights: in few passes, because a fit waits for it."""
     center = y.mean(axis=0)
     return Summary(

@@ -92,13 +92,13 @@ class RandomParts:
         return fold_of(np.arange(first, first + len(block)), self.n_folds, self.seed), block
 
 
-def numbered(block: RowBlock) -> tuple[Array, RowBlock]:
+def groups_of_response(block: RowBlock) -> tuple[Array, RowBlock]:
     """Groups that the last component of the response numbers, which is no response then."""
     return block.y[:, -1].astype(np.int64), replace(block, y=block.y[:, :-1])
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class WithoutGroup:
     """A block of which the rows of one group weigh nothing."""
 
     groups: Groups
@@ -227,15 +227,15 @@ class SumsOfGroups:
         sums: list[tuple[Array, ...] | None] = [None] * self.n_groups
         one = SumsOf(self.of_block)
         for i, block in in_groups(blocks, self.groups):
-            sums[i] = _joined(sums[i], one([block]))
+            sums[i] = _add_sums(sums[i], one([block]))
         return sums
 
     def merge(self, one: list[Any], two: list[Any]) -> list[Any]:
         """Plain addition, group by group."""
-        return [_joined(a, b) for a, b in zip(one, two, strict=True)]
+        return [_add_sums(a, b) for a, b in zip(one, two, strict=True)]
 
 
-def _joined(one: tuple[Array, ...] | None, two: tuple[Array, ...] | None) -> tuple[Array, ...] | None:
+def _add_sums(one: tuple[Array, ...] | None, two: tuple[Array, ...] | None) -> tuple[Array, ...] | None:
     if one is None or two is None:
         return two if one is None else one
     for total, part in zip(one, two, strict=True):

@@ -9,7 +9,6 @@ import numpy as np
 
 from jointdr.engines.reduction import (
     Groups,
-    LeftOut,
     MomentsOf,
     MomentsOfGroups,
     RandomParts,
@@ -17,6 +16,7 @@ from jointdr.engines.reduction import (
     RowBlock,
     State,
     SumsOf,
+    WithoutGroup,
 )
 from jointdr.moments import Moments
 from jointdr.runtime import Array, is_accelerated, is_sparse, memory, take_columns
@@ -120,7 +120,7 @@ class Rows:
     def without(self, groups: Groups, i: int) -> Rows:
         """The same rows, of which those of one group weigh nothing."""
         block = RowBlock(self.views, self.y, self.weight)
-        return Rows(self.views, self.y, LeftOut(groups, i)(block).weight)
+        return Rows(self.views, self.y, WithoutGroup(groups, i)(block).weight)
 
     def root_mean_square(self) -> float:
         """√(Σ w ‖y‖² / Σ w)."""

@@ -11,9 +11,9 @@ from typing import Any
 import joblib
 import numpy as np
 
-from jointdr.engines.lanes import Lanes, Step, Task, Told, ahead, stepped
+from jointdr.engines.lanes import Lanes, Step, Task, Told, ahead, apply_steps
 from jointdr.engines.passes import FirstNotFinite, Gather, Labels, Summarize, Summary
-from jointdr.engines.reduction import Groups, LeftOut, Reduction, RowBlock, State, SumsOf
+from jointdr.engines.reduction import Groups, Reduction, RowBlock, State, SumsOf, WithoutGroup
 from jointdr.engines.rows import FEWEST_ROWS, Rows, require_state
 from jointdr.engines.source import Source
 from jointdr.runtime import Array, is_sparse, memory
@@ -58,7 +58,7 @@ class Stream(Rows):
     @cached_property
     def head(self) -> RowBlock:
         """The first rows, with their responses."""
-        return stepped(self.source.head(), self.steps)
+        return apply_steps(self.source.head(), self.steps)
 
     @property
     def n_responses(self) -> int:
@@ -105,7 +105,7 @@ class Stream(Rows):
 
     def without(self, groups: Groups, i: int) -> Stream:
         """The same rows, of which those of one group weigh nothing."""
-        return Stream(self.source, (*self.steps, LeftOut(groups, i)))
+        return Stream(self.source, (*self.steps, WithoutGroup(groups, i)))
 
     def root_mean_square(self) -> float:
         """√(Σ w ‖y‖² / Σ w), by a read of y alone."""

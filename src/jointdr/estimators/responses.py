@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.data import Transform, checked, fit_transform_of, warn_if_heavy
+from jointdr.data import Transform, checked_response, fit_transform_of, warn_if_heavy
 from jointdr.runtime import Array, is_foreign, to_numpy
 
 IDENTITY = Transform("identity", np.empty(0))
@@ -48,7 +48,7 @@ class ResponseRule:
         return False
 
     def check(self, y: Any, n_rows: int, index: Any = None) -> Array:
-        return checked(y, n_rows, self.caller, index)
+        return checked_response(y, n_rows, self.caller, index)
 
     def kind(self, y: Array) -> str:
         """The kind of `Transform` of a response like this one, before anything is read off it."""

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Self
 
 from jointdr.directions import Embedding, Options, classical, warn_no_signal
-from jointdr.engines import Grid, Rows, numbered
+from jointdr.engines import Grid, Rows, groups_of_response
 from jointdr.estimators.family import SlicedMethod, without_score
 from jointdr.estimators.method import ByMoments
 from jointdr.estimators.options import method_options
@@ -84,7 +84,7 @@ class SAVE(SlicedMethod):
 def _read_slices(rows: Rows | Grid, n_slices: int) -> list[Moments]:
     """The moments of the rows of each slice."""
     assert isinstance(rows, Rows)  # `_takes_pairs`
-    return rows.group_moments(numbered, n_slices, blocks=(), covariance="full", cross_covariance=False)
+    return rows.group_moments(groups_of_response, n_slices, blocks=(), covariance="full", cross_covariance=False)
 
 
 def _solve(parts: Sequence[Moments], options: Options) -> Embedding:

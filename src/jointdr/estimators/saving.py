@@ -13,7 +13,7 @@ from jointdr.data import Transform
 from jointdr.directions import Basis, Embedding, Linear, Link, Multilinear, Prediction, Quadratic
 from jointdr.estimators.options import exponent_of
 from jointdr.moments import moments_from_arrays, moments_to_arrays
-from jointdr.runtime import Array, from_json, load_model, stored, to_json, write_model
+from jointdr.runtime import Array, checked_array, from_json, load_model, to_json, write_model
 
 PER_VIEW_OF_EMBEDDING = ("bases", "spectra", "means", "support")
 
@@ -77,7 +77,7 @@ def estimator_from_arrays(cls: Any, header: Mapping[str, Any], arrays: Mapping[s
     model.view_names_ = tuple(map(str, header["names"]))
     model.n_features_per_view_ = tuple(len(U) for U in embedding.bases)
     model.feature_names_per_view_ = tuple(
-        stored(arrays, f"features.{k}", (n,), "U").astype(object) if f"features.{k}" in arrays else None
+        checked_array(arrays, f"features.{k}", (n,), "U").astype(object) if f"features.{k}" in arrays else None
         for k, n in enumerate(model.n_features_per_view_)
     )
     model.moments_used_ = tuple(header["moments_used"])
@@ -109,15 +109,18 @@ def _prediction_arrays(embedding: Embedding) -> dict[str, Array]:
 
 
 def _embedding(header: Mapping[str, Any], arrays: Mapping[str, Array], multilinear: bool) -> Embedding:
-    bases = tuple(stored(arrays, f"bases.{k}", (None, None)) for k in range(len(header["names"])))
+    bases = tuple(checked_array(arrays, f"bases.{k}", (None, None)) for k in range(len(header["names"])))
     if not bases or min(min(U.shape) for U in bases) == 0:
         raise ValueError("it has views without features or directions")
 
     def each(name: str, shapes: Iterable[tuple[int, ...]], kinds: str = "f") -> tuple[Array, ...]:
-        return tuple(stored(arrays, f"{name}.{k}", shape, kinds) for k, shape in enumerate(shapes))
+        return tuple(checked_array(arrays, f"{name}.{k}", shape, kinds) for k, shape in enumerate(shapes))
 
     features, ranks = sum(len(U) for U in bases), [U.shape[1] for U in bases]
-    core, y_mean = stored(arrays, "core", (None,) * arrays["core"].ndim), stored(arrays, "y_mean", (None,))
+    core, y_mean = (
+        checked_array(arrays, "core", (None,) * arrays["core"].ndim),
+        checked_array(arrays, "y_mean", (None,)),
+    )
     probes = each("probes", ((features, r) for r in ranks)) if "probes.0" in arrays else None
     prediction: Prediction | None = None
     if multilinear:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Self
 
 from jointdr.directions import Fitted, sols, sols_of_entities, warn_no_signal
-from jointdr.engines import Grid, Rows, numbered
+from jointdr.engines import Grid, Rows, groups_of_response
 from jointdr.estimators.base import ViewsTransformer
 from jointdr.estimators.method import ByMoments
 from jointdr.estimators.options import method_options
@@ -139,4 +139,6 @@ class SOLSMethod(ByMoments):
 def _read_groups(rows: Rows | Grid, n_groups: int) -> list[Moments]:
     """The moments of each subpopulation; of a grid, those of all pairs."""
     keep: dict[str, Any] = {"blocks": ("means",), "covariance": "full", "cross_covariance": True}
-    return [rows.moments(**keep)] if isinstance(rows, Grid) else rows.group_moments(numbered, n_groups, **keep)
+    return (
+        [rows.moments(**keep)] if isinstance(rows, Grid) else rows.group_moments(groups_of_response, n_groups, **keep)
+    )

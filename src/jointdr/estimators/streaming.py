@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.data import Transform, checked, classes, warn_if_heavy
+from jointdr.data import Transform, checked_response, classes, warn_if_heavy
 from jointdr.engines import RowBlock, Source, Stream
 from jointdr.estimators.responses import IDENTITY, ResponseRule
 from jointdr.runtime import Array
@@ -96,7 +96,7 @@ class Checked:
         if w is not None and not (np.isfinite(w) & (w >= 0)).all():
             row = block.first_row + int(np.flatnonzero(~(np.isfinite(w) & (w >= 0)))[0])
             raise ValueError(f"Weights must be finite and not negative, but row {row} has {w[row - block.first_row]}.")
-        return checked(y, len(y), self.caller)
+        return checked_response(y, len(y), self.caller)
 
 
 @dataclass(frozen=True)

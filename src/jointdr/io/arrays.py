@@ -236,7 +236,7 @@ def _require_tables(names: Sequence[str], views: Sequence[Any], y: Any, weight: 
         raise ValueError(f"All arrays need the same number of rows, but got {rows}.")
 
 
-def _scanned(open_table: Callable[[Any], Any], caller: str, views: dict[str, Any], y: Any, weight: Any) -> ArraySource:
+def _scan(open_table: Callable[[Any], Any], caller: str, views: dict[str, Any], y: Any, weight: Any) -> ArraySource:
     if not views:
         raise TypeError(f"{caller} needs the views by name, for example {caller}(a='a.npy', b='b.npy', y='y.npy').")
     others = [None if path is None else open_table(path) for path in (y, weight)]
@@ -272,7 +272,7 @@ def scan_npy(*, y: Any = None, weight: Any = None, **views: Any) -> Source:
     >>> np.allclose(model.singular_values_, JDR(n_components=2).fit(X, y).singular_values_)
     True
     """
-    return _scanned(NpyTable.of, "scan_npy", views, y, weight)
+    return _scan(NpyTable.of, "scan_npy", views, y, weight)
 
 
 def scan_arrays(*, y: Any = None, weight: Any = None, **views: Any) -> Source:
@@ -280,7 +280,7 @@ def scan_arrays(*, y: Any = None, weight: Any = None, **views: Any) -> Source:
 
     Parameters as in `scan_npy`, as NumPy arrays, memory maps or tensors on the host. They are not copied.
     """
-    return _scanned(MemoryTable.of, "scan_arrays", views, y, weight)
+    return _scan(MemoryTable.of, "scan_arrays", views, y, weight)
 
 
 def scan_zarr(*, y: Any = None, weight: Any = None, **views: Any) -> Source:
@@ -288,4 +288,4 @@ def scan_zarr(*, y: Any = None, weight: Any = None, **views: Any) -> Source:
 
     Parameters as in `scan_npy`: the folder of one array each. Chunks of whole rows are read fastest.
     """
-    return _scanned(ZarrTable.of, "scan_zarr", views, y, weight)
+    return _scan(ZarrTable.of, "scan_zarr", views, y, weight)

@@ -50,16 +50,16 @@ class BlocksLeaf:
         """The rows of all blocks, at most `size` at a time."""
         start = 0
         for item in filter(_has_rows, self.read()):
-            block = replace(_checked(item, self.like), first_row=start)
+            block = replace(_checked_block(item, self.like), first_row=start)
             start += len(block)
-            yield from _chosen(block, self.columns).pieces(size)
+            yield from _select_columns(block, self.columns).pieces(size)
 
     def responses(self, size: int) -> Iterator[RowBlock]:
         """The same without the views, which have to be made all the same."""
         return (replace(block, views=()) for block in self.blocks(size))
 
 
-def _chosen(block: RowBlock, columns: tuple[Array, ...] | None) -> RowBlock:
+def _select_columns(block: RowBlock, columns: tuple[Array, ...] | None) -> RowBlock:
     if columns is None:
         return block
     views = tuple(take_columns(X, at) for X, at in zip(block.views, columns, strict=True))
@@ -75,7 +75,7 @@ def _has_rows(item: Any) -> bool:
     return any(np.shape(X)[:1] != (0,) for X in tables)
 
 
-def _checked(item: Any, like: Views | None) -> RowBlock:
+def _checked_block(item: Any, like: Views | None) -> RowBlock:
     if not isinstance(item, (tuple, list)) or len(item) not in (2, 3):
         raise TypeError(
             "scan_blocks expects blocks that are (views, y) or (views, y, weight), with views such as (A, B), but got "
@@ -108,7 +108,7 @@ class BlockSource(Source):
             raise ValueError("scan_blocks got no block of rows.") from None
         if isinstance(read, _Once):
             read.put_back(first, blocks)
-        self._first = _checked(first, None)
+        self._first = _checked_block(first, None)
         views = as_views(first[0])
         self._like = Views.from_checked(views.names, views.feature_names, None, tuple(X[:0, :] for X in views.arrays))
         self.names, self.feature_names = views.names, views.feature_names
@@ -123,7 +123,7 @@ class BlockSource(Source):
 
     def head(self, size: int = 100) -> RowBlock:
         """The first rows; reads nothing."""
-        return next(_chosen(self._first, self._columns).pieces(size))
+        return next(_select_columns(self._first, self._columns).pieces(size))
 
     def _leaves(self) -> list[Any]:
         return [BlocksLeaf(self._read, self._like, self._columns)]

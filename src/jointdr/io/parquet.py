@@ -48,7 +48,7 @@ def _metadata(path: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Columns:
+class TableColumns:
     """Which columns make the views, the response and the weights; dtypes are those of the views."""
 
     views: tuple[tuple[str, ...], ...]
@@ -76,7 +76,7 @@ class RowGroup:
     group: int
     first_row: int
     n_rows: int
-    columns: Columns = field(repr=False)
+    columns: TableColumns = field(repr=False)
     stamp: Stamp = field(repr=False)
     whole: bool = field(default=False, repr=False)
     """Whether it is decoded before the first block is given, instead of block by block."""
@@ -272,7 +272,7 @@ class ParquetSource(Source):
         return source
 
 
-def _opened(parquet: Any, path: str) -> Any:
+def _open_file(parquet: Any, path: str) -> Any:
     """A Parquet file; a ValueError names one that is none."""
     try:
         return parquet.ParquetFile(path)
@@ -327,7 +327,7 @@ def scan_parquet(paths: Any, *, views: Mapping[str, Any], response: Any = None, 
     columns, first_row = None, 0
     for path in files:
         stamp = Stamp.of(path)
-        with _opened(parquet, path) as file:
+        with _open_file(parquet, path) as file:
             if columns is None:
                 columns = _columns(file.schema_arrow, path, views, response, weight)
             _require_columns(file.schema_arrow, path, columns)
@@ -354,14 +354,14 @@ def _files(paths: Any) -> list[str]:
 
 def _columns(
     schema: Any, path: str, views: Mapping[str, Any], response: tuple[str, ...], weight: str | None
-) -> Columns:
+) -> TableColumns:
     if not isinstance(views, Mapping) or not views:
         raise TypeError(f"views={views!r} must be a dict with the columns of each view, such as {{'a': 'a_*'}}.")
     chosen = tuple(_matching(schema.names, path, name, group, {*response, weight}) for name, group in views.items())
     missing = [c for c in (*response, weight) if c is not None and c not in schema.names]
     if missing:
         raise ValueError(f"{path} has no column {missing[0]!r}; it has {schema.names[:10]}.")
-    return Columns(chosen, tuple(_dtype(schema, path, view) for view in chosen), response, weight)
+    return TableColumns(chosen, tuple(_dtype(schema, path, view) for view in chosen), response, weight)
 
 
 def _matching(names: Sequence[str], path: str, view: str, group: Any, others: set[str | None]) -> tuple[str, ...]:
@@ -393,7 +393,7 @@ def _dtype(schema: Any, path: str, view: tuple[str, ...]) -> str:
     return "float32" if single else "float64"
 
 
-def _require_columns(schema: Any, path: str, columns: Columns) -> None:
+def _require_columns(schema: Any, path: str, columns: TableColumns) -> None:
     missing = [name for name in columns.needed(True) if name not in schema.names]
     if missing:
         raise ValueError(f"{path} lacks the column {missing[0]!r}, which the first file has.")

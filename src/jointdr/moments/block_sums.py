@@ -22,7 +22,7 @@ from jointdr.runtime import (
     like,
     namespace,
     scale_rows,
-    shifted,
+    subtract_rows,
     sum_of_squares,
     weighted_square,
 )
@@ -112,7 +112,7 @@ def block_sums(
                 double = as_float(c, xp.float64)
             else:
                 c, double = scratch.center(center[k], k, X)
-            X = shifted(X, c, out=scratch.like(X, k))
+            X = subtract_rows(X, c, out=scratch.like(X, k))
             centers.append(double)
         centred.append(X if w is None else scale_rows(X, left[:, 0]))
 

@@ -21,11 +21,11 @@ from jointdr.prediction.recommender import Recommender
 from jointdr.runtime import (
     Array,
     as_float,
+    checked_array,
     dense_product,
     float_dtype,
     load_model,
     require_squares,
-    stored,
     sum_of_squares,
     write_model,
 )
@@ -250,12 +250,15 @@ class IMC(Recommender):
         model = cls(**params)
         model._recall(header, arrays)
         model.objective_, model.singular_values_ = (
-            stored(arrays, n, (None,)) for n in ("objective", "singular_values")
+            checked_array(arrays, n, (None,)) for n in ("objective", "singular_values")
         )
         (n_A, n_B), r = model.n_features_per_view_, len(model.singular_values_)
         m_A, m_B = len(model.row_ids_), len(model.column_ids_)
-        model.embeddings_ = (stored(arrays, "embeddings.0", (n_A, r)), stored(arrays, "embeddings.1", (n_B, r)))
-        model._embedded = (stored(arrays, "embedded.0", (m_A, r)), stored(arrays, "embedded.1", (m_B, r)))
+        model.embeddings_ = (
+            checked_array(arrays, "embeddings.0", (n_A, r)),
+            checked_array(arrays, "embeddings.1", (n_B, r)),
+        )
+        model._embedded = (checked_array(arrays, "embedded.0", (m_A, r)), checked_array(arrays, "embedded.1", (m_B, r)))
         model.n_iter_ = len(model.objective_)
         return model
 

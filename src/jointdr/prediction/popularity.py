@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from jointdr.data import Dyads
 from jointdr.prediction.ranking import ScoreBlock
 from jointdr.prediction.recommender import Recommender
-from jointdr.runtime import Array, load_model, stored, write_model
+from jointdr.runtime import Array, checked_array, load_model, write_model
 
 
 class Popularity(Recommender):
@@ -86,6 +86,6 @@ class Popularity(Recommender):
         model = cls()
         model._recall(header, arrays)
         m_A, m_B = len(model.row_ids_), len(model.column_ids_)
-        model.means_ = (stored(arrays, "means.0", (m_A,)), stored(arrays, "means.1", (m_B,)))
-        model.mean_ = float(stored(arrays, "mean", (1,))[0])
+        model.means_ = (checked_array(arrays, "means.0", (m_A,)), checked_array(arrays, "means.1", (m_B,)))
+        model.mean_ = float(checked_array(arrays, "mean", (1,))[0])
         return model

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from jointdr.data import Dyads, Entities, entities, index_of
 from jointdr.prediction.ranking import ScoreBlock, SparseBlock, top_pairs
-from jointdr.runtime import Array, checked_csr, is_sparse, memory, slices, stored
+from jointdr.runtime import Array, checked_array, checked_csr, is_sparse, memory, slices
 
 
 class Recommender(BaseEstimator):
@@ -218,7 +218,9 @@ class Recommender(BaseEstimator):
 
     def _recall(self, header: dict[str, Any], arrays: dict[str, Array]) -> None:
         """The inverse of `_described`."""
-        self.row_ids_, self.column_ids_ = (stored(arrays, name, (None,), "U") for name in ("row_ids", "column_ids"))
+        self.row_ids_, self.column_ids_ = (
+            checked_array(arrays, name, (None,), "U") for name in ("row_ids", "column_ids")
+        )
         self.view_names_ = (str(header["names"][0]), str(header["names"][1]))
         self.n_features_per_view_ = (int(header["n_features"][0]), int(header["n_features"][1]))
         if min(self.n_features_per_view_) < 1:
@@ -230,7 +232,7 @@ class Recommender(BaseEstimator):
     def _names_of(self, k: int, arrays: dict[str, Array]) -> Array | None:
         if (name := f"features.{k}") not in arrays:
             return None
-        return stored(arrays, name, (self.n_features_per_view_[k],), "U").astype(object)
+        return checked_array(arrays, name, (self.n_features_per_view_[k],), "U").astype(object)
 
 
 def _pattern(Y: Array, complete: bool) -> Array:

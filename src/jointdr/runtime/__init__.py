@@ -1,7 +1,7 @@
 """Foundations of every room: arrays of several libraries, memory, files, archives, the model format, progress."""
 
 from jointdr.runtime import memory
-from jointdr.runtime.archive import EXPANSION, Archive, checked_csr, count_of, most_bytes, npy_header, stored
+from jointdr.runtime.archive import EXPANSION, Archive, checked_array, checked_csr, count_of, most_bytes, npy_header
 from jointdr.runtime.arrays import (
     SQUARED_TO,
     Array,
@@ -20,8 +20,8 @@ from jointdr.runtime.arrays import (
     namespace,
     require_squares,
     scale_rows,
-    shifted,
     slices,
+    subtract_rows,
     sum_of_squares,
     take_columns,
     take_rows,
@@ -85,6 +85,7 @@ __all__ = [
     "check_integer",
     "check_integers",
     "check_number",
+    "checked_array",
     "checked_csr",
     "column_index",
     "column_means",
@@ -126,9 +127,8 @@ __all__ = [
     "scale_rows",
     "separator_of",
     "set_config",
-    "shifted",
     "slices",
-    "stored",
+    "subtract_rows",
     "sum_of_squares",
     "take_columns",
     "take_rows",

@@ -128,7 +128,7 @@ def count_of(shape: tuple[int, ...]) -> int:
     return count
 
 
-def stored(arrays: Mapping[str, Array], name: str, shape: tuple[int | None, ...], kinds: str = "f") -> Array:
+def checked_array(arrays: Mapping[str, Array], name: str, shape: tuple[int | None, ...], kinds: str = "f") -> Array:
     """One array of a file.
 
     A ValueError unless it has this shape, in which None is any length, and a dtype of these kinds, and is finite.

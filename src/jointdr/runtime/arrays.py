@@ -154,7 +154,7 @@ class Scratch:
         return held[1:]
 
 
-def shifted(X: Array, c: Array, out: Array | None = None) -> Array:
+def subtract_rows(X: Array, c: Array, out: Array | None = None) -> Array:
     """Every row of a dense X minus c."""
     return X - c if out is None else np.subtract(X, c, out=out)
 

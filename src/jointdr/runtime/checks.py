@@ -29,7 +29,7 @@ def check_integer(
     `expected` is the end of the error, "{name}={value} must be {expected}.", where the bounds alone would not help.
     """
     if not is_integer(value) or not least <= int(value) <= most:
-        raise ValueError(f"{name}={value!r} must be {expected or _bounded('an integer', least, most)}.")
+        raise ValueError(f"{name}={value!r} must be {expected or _bounds_in_words('an integer', least, most)}.")
     return int(value)
 
 
@@ -45,7 +45,7 @@ def check_number(
     """The value as a float, if it is a finite number from `least` to `most`; with `strictly`, if it lies between them."""
     good = is_number(value) and np.isfinite(float(value)) and least <= float(value) <= most
     if not good or (strictly and float(value) in (least, most)):
-        raise ValueError(f"{name}={value!r} must be {expected or _bounded('a number', least, most, strictly)}.")
+        raise ValueError(f"{name}={value!r} must be {expected or _bounds_in_words('a number', least, most, strictly)}.")
     return float(value)
 
 
@@ -69,7 +69,7 @@ def check_integers(model: Any, **least: int) -> None:
         check_integer(name, getattr(model, name), bound)
 
 
-def _bounded(kind: str, least: float, most: float, strictly: bool = False) -> str:
+def _bounds_in_words(kind: str, least: float, most: float, strictly: bool = False) -> str:
     if np.isfinite(least) and np.isfinite(most):
         return f"{kind} {'between' if strictly else 'from'} {least:g} {'and' if strictly else 'to'} {most:g}"
     if np.isfinite(least):

@@ -49,7 +49,7 @@ def read_lines(
     with open_text(path) as file, read_unchanged(path, file):
         try:
             if quoted and separator is not None:
-                yield from _quoted(file, separator, comment)
+                yield from _quoted_lines(file, separator, comment)
                 return
             for number, line in enumerate(file, 1):
                 if not (line.isspace() or (comment and line.startswith(comment))):
@@ -93,7 +93,7 @@ class _Expanding(gzip.GzipFile):
         return data
 
 
-def _quoted(file: Any, separator: str, comment: str | None) -> Iterator[Line]:
+def _quoted_lines(file: Any, separator: str, comment: str | None) -> Iterator[Line]:
     reader = csv.reader(file, delimiter=separator, strict=True)
     for row in reader:
         if any(row) and not (comment and row[0].startswith(comment)):

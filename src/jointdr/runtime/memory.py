@@ -35,7 +35,7 @@ class MemoryBudgetError(ValueError):
     """Something takes more memory than the budget allows, and was not begun."""
 
 
-def parsed(value: Any) -> int | None:
+def parse_budget(value: Any) -> int | None:
     """A budget in bytes from a number, or a text such as ``"2 GB"`` or ``"512 MiB"``; None stays None."""
     if value is None:
         return None
@@ -57,7 +57,7 @@ def set_config(*, memory_budget: Any) -> None:
     memory_budget : number of bytes, str such as ``"2 GB"``, or None
         As in `config_context`.
     """
-    _everywhere["memory_budget"] = parsed(memory_budget)
+    _everywhere["memory_budget"] = parse_budget(memory_budget)
 
 
 def get_config() -> dict[str, int]:
@@ -102,7 +102,7 @@ def config_context(*, memory_budget: Any = None) -> Iterator[None]:
     ...         print(str(error)[:98])
     The sums of products of 300 and 300 features take 14.4 MB, and the memory budget is 1 MB: select f
     """
-    token = _here.set(parsed(memory_budget))
+    token = _here.set(parse_budget(memory_budget))
     try:
         yield
     finally:

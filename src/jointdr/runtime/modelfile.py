@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from jointdr._version import __version__
-from jointdr.runtime.archive import Archive, checked_csr, stored
+from jointdr.runtime.archive import Archive, checked_array, checked_csr
 from jointdr.runtime.arrays import Array, is_sparse
 from jointdr.runtime.files import whole_file
 from jointdr.runtime.memory import MemoryBudgetError
@@ -114,10 +114,10 @@ def matrix_to_arrays(name: str, X: Array) -> dict[str, Array]:
 def matrix_from_arrays(name: str, arrays: Mapping[str, Array]) -> Array:
     """The matrix that `matrix_to_arrays` took apart; a ValueError if it is none of finite numbers."""
     if name in arrays:
-        return stored(arrays, name, (None, None), "biuf")
-    indices, indptr = (stored(arrays, f"{name}.{of}", (None,), "iu") for of in ("indices", "indptr"))
-    shape = stored(arrays, f"{name}.shape", (2,), "iu").tolist()
-    return checked_csr((stored(arrays, f"{name}.data", (None,), "biuf"), indices, indptr), tuple(shape))
+        return checked_array(arrays, name, (None, None), "biuf")
+    indices, indptr = (checked_array(arrays, f"{name}.{of}", (None,), "iu") for of in ("indices", "indptr"))
+    shape = checked_array(arrays, f"{name}.shape", (2,), "iu").tolist()
+    return checked_csr((checked_array(arrays, f"{name}.data", (None,), "biuf"), indices, indptr), tuple(shape))
 
 
 def _checksum(value: Array) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from jointdr.estimators import ViewsTransformer
 from jointdr.prediction.heads.kernels import Kernel, Mixture, spread, unit_rows
 from jointdr.prediction.heads.nearest import Found, Index
-from jointdr.runtime import Array, is_sparse, matrix_from_arrays, matrix_to_arrays, require_squares, stored
+from jointdr.runtime import Array, checked_array, is_sparse, matrix_from_arrays, matrix_to_arrays, require_squares
 
 Tables = tuple[Array, ...]
 """The same entities in one or two descriptions."""
@@ -195,7 +195,7 @@ def _restored_side(
         )
     names = [f"center.{k}.{t}" for t in range(len(widths))]
     centers = tuple(
-        stored(arrays, name, (n,)) if name in arrays else None for name, n in zip(names, widths, strict=True)
+        checked_array(arrays, name, (n,)) if name in arrays else None for name, n in zip(names, widths, strict=True)
     )
     units = tuple(map(float, header["units"]))
     if len(units) != len(widths) or not all(0 < u < np.inf for u in units):
