@@ -1,4 +1,4 @@
-"""Measures of how well embeddings and rankings match the truth."""
+"""Metrics: how well embeddings and rankings match the truth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many directions there are, how sure a fit is, and whether the assumptions of the paper's theorems hold."""
+"""How many directions, how sure a fit is, what is wrong with it: rank tests, bootstraps, bounds, diagnoses."""
 
 from jointdr.diagnostics.bootstrap import Angle, Bootstrap, bootstrap
 from jointdr.diagnostics.bounds import SampleSizes, bilinear_bound, correlation_edge, noise_edge, suggested_samples
