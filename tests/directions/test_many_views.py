@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +12,11 @@ from sklearn.model_selection import GridSearchCV
 from jointdr import JDR, Moments, Views
 from jointdr.directions import tensor
 from jointdr.directions.normalize import whiteners
+from jointdr.directions.options import Options
 from jointdr.engines.rows import Rows
 from jointdr.metrics import nsee
+
+OPTIONS = Options((1, 1, 1), names=("a", "b", "c"), features=(None,) * 3)
 
 
 def sample(kind, m, n, r, seed=0, noise=1.0):
@@ -41,7 +45,7 @@ def error(kind, m, n, r, repetitions=3, noise=1.0, **options):
 def test_the_tensor_is_the_mean_of_outer_products(rng):
     views = [rng.standard_normal((40, n)) + 3 for n in (3, 4, 2)]
     Y, w = rng.standard_normal((40, 2)), rng.uniform(0, 2, 40)
-    maps = whiteners(Moments.of_block(views, Y, w, blocks=("means",)), "full", names=("a", "b", "c"))
+    maps = whiteners(Moments.of_block(views, Y, w, blocks=("means",)), OPTIONS)
     parts = tensor.form_tensor(Rows(views, Y, w), maps)
     a, b, c = (m.pull((V - m.mean).T).T for V, m in zip(views, maps, strict=True))
     expected = np.einsum("m,mq,ma,mb,mc->qabc", w, Y, a, b, c) / w.sum()
@@ -61,7 +65,7 @@ def test_the_tensor_is_the_mean_of_outer_products(rng):
 def test_a_sketch_has_the_same_gram_matrix_in_expectation(rng):
     views = [rng.standard_normal((200, n)) for n in (3, 4, 2)]
     rows = Rows(views, np.prod([V[:, 0] for V in views], axis=0))
-    maps = whiteners(Moments.of_block(views, rows.y, blocks=("means",)), "feature", names=("a", "b", "c"))
+    maps = whiteners(Moments.of_block(views, rows.y, blocks=("means",)), replace(OPTIONS, normalize="feature"))
     exact = tensor.form_tensor(rows, maps).unfoldings([0])
     sketch = tensor.sketch_tensor(rows, maps, 40_000, rng).unfoldings([0])
     for M, S in zip(exact, sketch, strict=True):

@@ -9,14 +9,17 @@ from sklearn.covariance import OAS
 from jointdr import JDR, ConstantFeatureWarning, Moments, SingularCovarianceWarning
 from jointdr.datasets import make_bilinear
 from jointdr.directions.normalize import whiteners, whitening_matrix
+from jointdr.directions.options import Options
 from jointdr.metrics import nsee
 from tests.support.reference import NORMALIZE_AND_SOLVER
+
+AUTO = Options((1, 1), ridge="auto")
 
 
 def whitened(data, **options):
     A, B, y = data
     moments = Moments.of_block((A, B), y)
-    maps = whiteners(moments, "full", **options)
+    maps = whiteners(moments, Options((1, 1), **options))
     return [m.pull((X - m.mean).T).T for m, X in zip(maps, (A, B), strict=True)], maps
 
 
@@ -33,7 +36,7 @@ def test_full_normalization_whitens_the_data(data):
 
 def test_feature_wise_normalization(data):
     A, B, y = data
-    maps = whiteners(Moments.of_block((A, B), y, covariance="diagonal"), "feature")
+    maps = whiteners(Moments.of_block((A, B), y, covariance="diagonal"), Options((1, 1), normalize="feature"))
     np.testing.assert_allclose(maps[0].matrix, 1 / A.std(axis=0))
 
 
@@ -47,7 +50,7 @@ def test_ridge_is_a_fraction_of_the_mean_variance(data):
 
 def test_ridge_auto_is_oas(rng):
     A, B = rng.standard_normal((30, 12)) * np.geomspace(1, 5, 12), rng.standard_normal((30, 3))
-    maps = whiteners(Moments.of_block((A, B), rng.standard_normal(30)), "full", "auto")
+    maps = whiteners(Moments.of_block((A, B), rng.standard_normal(30)), AUTO)
     expected = OAS().fit(A).covariance_
     np.testing.assert_allclose(np.linalg.inv(maps[0].matrix @ maps[0].matrix.T), expected, rtol=1e-8)
 
@@ -55,8 +58,8 @@ def test_ridge_auto_is_oas(rng):
 def test_oas_counts_the_effective_sample_size(rng):
     A, B, y = rng.standard_normal((40, 8)), rng.standard_normal((40, 3)), rng.standard_normal(40)
     half = np.repeat([1.0, 0.0], 20)
-    weighted = whiteners(Moments.of_block((A, B), y, half * 3.7), "full", "auto")
-    plain = whiteners(Moments.of_block((A[:20], B[:20]), y[:20]), "full", "auto")
+    weighted = whiteners(Moments.of_block((A, B), y, half * 3.7), AUTO)
+    plain = whiteners(Moments.of_block((A[:20], B[:20]), y[:20]), AUTO)
     np.testing.assert_allclose(weighted[0].matrix, plain[0].matrix, rtol=1e-8)
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from jointdr import JDR, Moments
 from jointdr.directions.normalize import whiteners
+from jointdr.directions.options import Options
 from jointdr.directions.svd import left_vectors
 from tests.numbers import exact
 from tests.numbers.exact import EPS, difference, direction_difference
@@ -66,7 +67,9 @@ def test_whitening(data, weighted, ridge):
     views, y, w = data
     w = w if weighted else None
     moments, expected = Moments.of_block(views, y, w, **EVERYTHING), exact.moments(views, y, w)
-    for k, found in enumerate(whiteners(moments, "full", ridge, "abc", (None,) * 3)):
+    for k, found in enumerate(
+        whiteners(moments, Options((1, 1, 1), ridge=ridge, names=tuple("abc"), features=(None,) * 3))
+    ):
         Sigma = exact.regularized(expected["C"][k, k], ridge, w, len(y))
         assert difference(found.matrix, exact.whitening(Sigma)) < TOLERANCE
 

@@ -143,7 +143,7 @@ def diagnose(model: JDR, X: Any = None, y: Any = None, sample_weight: Any = None
     w = None if n_rows is None else checked_weight(sample_weight, n_rows, index=index)
     Y = None if y is None or n_rows is None else model.response_(checked_response(y, n_rows, "diagnose", index))
     options = jdr_options(model, 1 if Y is None else Y.shape[1], once=True)
-    options = replace(options, ranks=ranks, uses=frozenset(model.moments_used_))
+    options = replace(options, ranks=ranks, uses=frozenset(model.moments_used_), features=(None, None))
     evidence = Evidence(model, options, views, Y, w)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # about constant features and singular covariances, which fit has given already
@@ -214,7 +214,7 @@ def _dependence(evidence: Evidence) -> Finding:
         return _not_checked(evidence, "dependence", "the covariance between the views was not kept")
     centred = moments.central()
     full = all(M.ndim == 2 for M in centred.scatters if M is not None)
-    a, b = whiteners(moments, "full" if full else "feature")
+    a, b = whiteners(moments, replace(evidence.options, normalize="full" if full else "feature", ridge=0.0))
     correlations = b.pull(a.pull(centred.cross_covariance(0, 1)).T)
     n, size = (max(1, a.rank), max(1, b.rank)), evidence.size or 1.0
     if full:

@@ -118,7 +118,7 @@ class Evidence:
     def maps(self) -> tuple[Whitener, ...]:
         """The normalization of the fit."""
         assert self.moments is not None
-        return whiteners(self.moments, self.options.normalize, self.options.ridge)
+        return whiteners(self.moments, self.options)
 
     def blocks(self, uses: frozenset[str]) -> tuple[Moments, NormalizedMoments]:
         """The moments centred as these uses need, and their normalized form."""

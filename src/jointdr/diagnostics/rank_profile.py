@@ -19,8 +19,10 @@ from jointdr.directions import (
     left_vectors,
     normalize_moments,
     rank_criterion,
+    require_rank,
     unfolding,
     useful_moments,
+    whiteners,
 )
 from jointdr.engines import Grid, Rows
 from jointdr.estimators import JDR, prepared
@@ -163,15 +165,15 @@ def rank_profile(
     if len(found.views.arrays) != 2:
         raise ValueError(f"rank_profile is for two views, got {len(found.views.arrays)}.")
     rows, options = found.rows, found.options
-    parts = found.method.read(rows)
+    parts = found.method.read(rows, options, 0)
     held_out = folds(parts, options)
     if "moments" in options.auto:
         options = replace(options, uses=useful_moments(held_out, options))
     criterion = rank_criterion(held_out, options.uses)
 
     whole = merged(parts).to_numpy()
-    maps = options.whiteners(whole)
-    options.require_rank(maps)
+    maps = whiteners(whole, options)
+    require_rank(maps, options)
     blocks = normalize_moments(center_moments(whole, options), maps, options)
     values = _spectrum(blocks, maps, options.uses)
     null = np.empty((n_permutations, len(values)))

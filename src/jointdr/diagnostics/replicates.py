@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from jointdr.directions import Options, Whitener, center_moments, normalize_moments, unfolding
+from jointdr.directions import Options, Whitener, center_moments, normalize_moments, unfolding, whiteners
 from jointdr.moments import Moments
 from jointdr.runtime import Array, memory, slices
 
@@ -284,7 +284,7 @@ def leading_triplets(M: Array, k: int) -> tuple[Array, Array, Array]:
 
 def _matrices_of(moments: Moments, options: Options) -> tuple[tuple[Whitener, ...], list[Array]]:
     """The maps, and the matrices whose singular vectors are the directions."""
-    maps = options.whiteners(moments)
+    maps = whiteners(moments, options)
     blocks = normalize_moments(center_moments(moments, options), maps, options)
     X = blocks.pair(0, 1)
     if options.is_plain and len(X) == 1:

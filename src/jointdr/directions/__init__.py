@@ -13,15 +13,15 @@ from jointdr.directions.finite import (
 from jointdr.directions.jdr import Fitted, fit_jdr, jdr_from_moments, read_moments, solve_jdr
 from jointdr.directions.joint import joint_phd, residuals, sols, sols_of_entities
 from jointdr.directions.normalize import (
-    NORMALIZATIONS,
     ConstantFeatureWarning,
     RankError,
     RoundingWarning,
     SingularCovarianceWarning,
     Whitener,
+    require_rank,
     whiteners,
 )
-from jointdr.directions.options import CROSS, LINKS, Options
+from jointdr.directions.options import CROSS, LINKS, NORMALIZATIONS, Options
 from jointdr.directions.predictions import Linear, Multilinear, Prediction, Quadratic
 from jointdr.directions.proxy import OVERFLOW, NormalizedMoments, center_moments, normalize_moments, unfolding
 from jointdr.directions.refine.link_functions import Basis, Link, fit_bilinear, fit_learned
@@ -66,6 +66,7 @@ __all__ = [
     "rank_criterion",
     "read_moments",
     "require_finite",
+    "require_rank",
     "residuals",
     "scaled_left_vectors",
     "sign_columns",

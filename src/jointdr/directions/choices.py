@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from jointdr.directions import proxy, selection
-from jointdr.directions.normalize import Whitener
+from jointdr.directions.normalize import Whitener, whiteners
 from jointdr.directions.options import CROSS, Options
 from jointdr.directions.proxy import center_moments, normalize_moments, unfolding
 from jointdr.directions.svd import left_vectors, svd
@@ -55,7 +55,7 @@ def folds(parts: Sequence[Moments], options: Options) -> list[Fold]:
     for i, part in enumerate(parts):
         rest = [p for j, p in enumerate(parts) if j != i]
         train = merged(rest).to_numpy()
-        maps = options.whiteners(train)
+        maps = whiteners(train, options)
         train = center_moments(train, options)
         blocks = normalize_moments(train, maps, options)
         test = part.to_numpy().about(train.centers, train.y_center)

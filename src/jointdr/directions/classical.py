@@ -13,7 +13,7 @@ import numpy as np
 from scipy import linalg
 
 from jointdr.directions.embedding import Embedding, Factor, map_back, sign_factors
-from jointdr.directions.normalize import Whitener, whiteners
+from jointdr.directions.normalize import Whitener, require_rank, whiteners
 from jointdr.directions.options import Options
 from jointdr.directions.predictions import Linear, Quadratic
 from jointdr.directions.svd import left_vectors
@@ -175,8 +175,8 @@ def krylov_basis(H: Array, beta: Array, n_components: int) -> Array:
 
 def maps_of(moments: Moments, options: Options) -> tuple[Whitener, ...]:
     """The full normalization of each view, which has to leave as many directions as are asked for."""
-    maps = whiteners(moments, "full", options.ridge, options.names, options.features)
-    options.require_rank(maps)
+    maps = whiteners(moments, options)
+    require_rank(maps, options)
     return maps
 
 

@@ -23,7 +23,7 @@ from jointdr.directions import many_views, proxy, selection, tensor
 from jointdr.directions.choices import decide, folds
 from jointdr.directions.embedding import Embedding, map_back, sign_factors, sign_pairs
 from jointdr.directions.finite import require_finite, warn_no_signal
-from jointdr.directions.normalize import Whitener
+from jointdr.directions.normalize import Whitener, require_rank, whiteners
 from jointdr.directions.options import Options
 from jointdr.directions.predictions import Multilinear
 from jointdr.directions.refine.link_functions import Link
@@ -139,14 +139,14 @@ def jdr_from_moments(moments: Moments, options: Options, near: Array | None = No
     """
     as_given = moments.to_numpy()
     moments = proxy.center_moments(as_given, options)
-    maps = options.whiteners(as_given, moments if options.centred else None, near)  # steps 1.1 to 1.4
+    maps = whiteners(as_given, options, moments if options.centred else None, near)  # steps 1.1 to 1.4
     blocks = proxy.normalize_moments(moments, maps, options)
     X = blocks.pair(0, 1)  # step 2.1
     if options.n_features_to_select is not None:  # Algorithm 3
         M = proxy.unitless(X, maps)
         chosen = selection.select([(slice(0, M.shape[1]), M)], *options.n_features_to_select)
         return _of_selection(chosen, maps, options, moments.y_center, lambda at: moments.select(at))
-    options.require_rank(maps)
+    require_rank(maps, options)
     if not options.is_plain or len(X) > 1:
         factors = [left_vectors(proxy.unfolding(blocks, k, options.uses), r) for k, r in enumerate(options.ranks)]
         if options.n_hooi:
@@ -179,14 +179,14 @@ def jdr_from_rows(rows: Rows, moments: Moments, options: Options) -> Embedding:
     2 + 2·n_iter reads of the data, O(m n r) each. With features to select, the proxy passes through memory a few
     columns at a time instead.
     """
-    maps = options.whiteners(moments)  # steps 1.1 to 1.4
+    maps = whiteners(moments, options)  # steps 1.1 to 1.4
     y_mean = rows.y_mean() if options.centred else np.zeros(1)
     X = proxy.DataProxy(rows.centred() if options.centred else rows, maps)  # step 2.1
     if options.n_features_to_select is not None:
         chosen = selection.select(X.unitless_columns(), *options.n_features_to_select)
         exact = replace(options, solver="exact").moments_needed(mergeable=False)
         return _of_selection(chosen, maps, options, y_mean, lambda at: rows.select(at).moments(**exact))
-    options.require_rank(maps)
+    require_rank(maps, options)
     U, s, V = sketched_svd(X, options.ranks[0], options.solver, options.n_iter, options.generator())  # step 2.2
     factors = sign_pairs(maps, U, s, V)
     return map_back(maps, factors, Multilinear(np.diag(s)[None], y_mean, options.centred))  # step 2.3
@@ -221,7 +221,7 @@ def _of_selection(
             Whitener(m.mean[i], None if m.matrix is None else m.matrix[i], m.deviations[i])
             for m, i in zip(maps, at, strict=True)
         ]
-        options.require_rank(maps_at)
+        require_rank(maps_at, options)
         U, s, V = svd(chosen.matrix, options.ranks[0])
         factors = sign_pairs(maps_at, U, s, V)
         part = map_back(maps_at, factors, Multilinear(np.diag(s)[None], np.asarray(y_mean), options.centred))
@@ -238,7 +238,7 @@ def refine_pair(
         rows, parts, start = rows.select(at), [part.select(at) for part in parts], embedding.select(at)
     inner = options.of_features(at)
     whole = merged(parts)
-    maps = inner.whiteners(whole)
+    maps = whiteners(whole, inner)
     found = refine_embedding(rows, maps, start, lambda i: jdr_from_moments(without(parts, i), inner), parts, inner)
     if found.factors is None:
         return embedding, found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -119,7 +119,7 @@ def sols_of_entities(grid: Grid, moments: Moments, options: Options) -> Embeddin
 
 def coefficients(moments: Moments, options: Options, what: str = "all views together") -> Array:
     """Least squares of y on all views together: Σ⁺ C_xy, (Σ n_k, q). A warning names what is singular."""
-    maps = whiteners(moments, "feature", 0.0, options.names, options.features)
+    maps = whiteners(moments, replace(options, normalize="feature", ridge=0.0))
     moments = moments.central()
     W = joint_whitening(moments, maps, options.ridge, what)
     return W @ (W.T @ np.concatenate([moments.response_covariance(k) for k in range(moments.n_views)]))

@@ -10,7 +10,7 @@ import numpy as np
 from jointdr.directions import tensor
 from jointdr.directions.choices import Fold, decide, usable_folds
 from jointdr.directions.embedding import Embedding, Factor, map_back, sign_factors
-from jointdr.directions.normalize import Whitener
+from jointdr.directions.normalize import Whitener, require_rank, whiteners
 from jointdr.directions.options import Options
 from jointdr.directions.predictions import Multilinear
 from jointdr.directions.proxy import NormalizedMoments, center_moments, normalize_moments, unfolding
@@ -46,8 +46,8 @@ def jdr_of_views(rows: Rows, parts: Sequence[Moments], options: Options) -> tupl
     all rows together, so that one tensor per fold serves every choice.
     """
     whole = merged(parts).to_numpy()
-    maps = options.whiteners(whole)
-    options.require_rank(maps)  # 1 where it is left to the data
+    maps = whiteners(whole, options)
+    require_rank(maps, options)  # 1 where it is left to the data
     about = center_moments(whole, options)
     if options.centres_response:
         rows = rows.centred()
@@ -57,7 +57,7 @@ def jdr_of_views(rows: Rows, parts: Sequence[Moments], options: Options) -> tupl
     blocks = _normalize(about, tensors, everything, maps, options)
     if options.auto:
         options = decide(_folds(parts, about, tensors, maps, options, blocks), options)
-        options.require_rank(maps)
+        require_rank(maps, options)
     factors = [left_vectors(unfolding(blocks, k, options.uses), r) for k, r in enumerate(options.ranks)]
     X = None
     if "tensor" in options.uses and tensors is not None:
@@ -76,7 +76,7 @@ def refine_views(
 ) -> tuple[Embedding, Refinement]:
     """Improve the embedding by least squares, with folds held out to decide whether that helps."""
     groups, whole = RandomParts(len(parts), options.fold_seed), merged(parts)
-    maps = options.whiteners(whole)
+    maps = whiteners(whole, options)
 
     def without(i: int) -> Embedding:
         rest = merged([part for j, part in enumerate(parts) if j != i])

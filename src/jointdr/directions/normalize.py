@@ -14,11 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.moments import Covariance, Moments
+from jointdr.directions.options import Options
+from jointdr.moments import Moments
 from jointdr.runtime import Array, like, namespace, scale_rows, to_numpy
-
-Normalize = Literal["full", "feature", "joint"] | None
-NORMALIZATIONS = ("full", "feature", "joint", None)
 
 SMALLEST_VARIANCE = {True: 1e-31, False: 1e-292}
 """Variances below this have lost digits to underflow, in products of single and of double precision."""
@@ -92,19 +90,8 @@ class Whitener:
         return self.deviations[:, None] * self.push(M) if self.is_full else M
 
 
-def covariance_needed(normalize: Normalize) -> Covariance:
-    """How much of each view's covariance a normalization reads."""
-    return {"full": "full", "joint": "full", "feature": "diagonal", None: None}[normalize]
-
-
 def whiteners(
-    moments: Moments,
-    normalize: Normalize,
-    ridge: float | Literal["auto"] = 0.0,
-    names: Sequence[str] = ("a", "b"),
-    features: Sequence[Array | None] = (None, None),
-    central: Moments | None = None,
-    near: Array | None = None,
+    moments: Moments, options: Options, central: Moments | None = None, near: Array | None = None
 ) -> tuple[Whitener, ...]:
     """The normalization of each view (steps 1.1 to 1.4), O(n³) for ``"full"`` and O(n) for ``"feature"``.
 
@@ -112,6 +99,7 @@ def whiteners(
     centred yet: how far their centre lies from the mean shows which variances are rounding. `central` are the same
     moments about their mean, where these are at hand. Matrices are factored beside the array `near`, if it is given.
     """
+    normalize, ridge, names, features = options.normalize, options.ridge, options.names, options.features
     if normalize is None:
         return tuple(Whitener(np.zeros(n), None, np.ones(n)) for n in moments.n_features)
     as_given, moments = moments, moments.central() if central is None else central
@@ -148,6 +136,16 @@ def whiteners(
             matrix = whitening_matrix(Sigma, moments.eps, f"view {name!r}", near)
         result.append(Whitener(mean, matrix, deviations))
     return tuple(result)
+
+
+def require_rank(maps: Sequence[Whitener], options: Options) -> None:
+    """Raise if a view varies in fewer directions than are asked for."""
+    for m, name, r in zip(maps, options.names, options.ranks, strict=True):
+        if m.rank < r:
+            raise RankError(
+                f"n_components={r} is more than the {m.rank} directions in which view {name!r} "
+                "varies: lower n_components, give more rows, or give ridge to regularize a singular covariance."
+            )
 
 
 def regularize(moments: Moments, view: int, ridge: float | Literal["auto"], constant: Array) -> tuple[Array, float]:

@@ -8,10 +8,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.directions.normalize import Normalize, RankError, Whitener, covariance_needed, whiteners
 from jointdr.directions.svd import Solver
-from jointdr.moments import Moments
+from jointdr.moments import Covariance
 from jointdr.runtime import Array
+
+Normalize = Literal["full", "feature", "joint"] | None
+NORMALIZATIONS = ("full", "feature", "joint", None)
+COVARIANCES: dict[Normalize, Covariance] = {"full": "full", "joint": "full", "feature": "diagonal", None: None}
+"""How much of each view's covariance a normalization reads."""
 
 CROSS = frozenset({"cross"})
 """The moments of the paper: E[y a bᵀ] of two views."""
@@ -84,21 +88,6 @@ class Options:
         """Whether something is decided on held-out folds, whose moments are kept apart."""
         return bool(self.auto or self.refine)
 
-    def whiteners(
-        self, moments: Moments, central: Moments | None = None, near: Array | None = None
-    ) -> tuple[Whitener, ...]:
-        """Steps 1.1 to 1.4: the normalization of each view, see `jointdr.directions.normalize.whiteners`."""
-        return whiteners(moments, self.normalize, self.ridge, self.names, self.features, central, near)
-
-    def require_rank(self, maps: Sequence[Whitener]) -> None:
-        """Raise if a view varies in fewer directions than are asked for."""
-        for m, name, r in zip(maps, self.names, self.ranks, strict=True):
-            if m.rank < r:
-                raise RankError(
-                    f"n_components={r} is more than the {m.rank} directions in which view {name!r} "
-                    "varies: lower n_components, give more rows, or give ridge to regularize a singular covariance."
-                )
-
     def moments_needed(self, mergeable: bool = True) -> dict[str, Any]:
         """The moments that are read, as keywords of `Moments.of_block`.
 
@@ -112,7 +101,7 @@ class Options:
             blocks = ("cross", "within")
         keep: dict[str, Any] = {
             "blocks": blocks,
-            "covariance": "full" if "within" in blocks else covariance_needed(self.normalize),
+            "covariance": "full" if "within" in blocks else COVARIANCES[self.normalize],
             "cross_covariance": "cross" in blocks and (mergeable or self.normalize == "joint"),
         }
         if self.centred:

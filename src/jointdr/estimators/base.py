@@ -113,7 +113,8 @@ class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None): 
         with self._unchanged_on_failure():
             rows = self._open(X, y, sample_weight, given)
             once = isinstance(rows, Grid) or not rows.rereadable
-            self._keep(self._method(rows.n_responses, once).fit(rows), always=isinstance(rows, Grid))
+            method = self._method(rows.n_responses, once)
+            self._keep(method.fit(rows, method.options), always=isinstance(rows, Grid))
         if isinstance(rows, Stream) and rows.source.checkpoint is not None:
             rows.source.checkpoint.remove()
         return self
@@ -131,12 +132,10 @@ class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None): 
             stream, self.response_ = stream_of(source, self._rule(**given), None)
             return stream
         views = check_views(self, X, reset=True, minimum_rows=2)
-        rule = self._rule(**given)
-        y = rule.check(y, len(views), views.index)
         w = checked_weight(sample_weight, len(views), index=views.index)
         self._forget()
-        self.response_ = rule.learn(y, w)
-        return Rows(views.arrays, rule.numbers(self.response_, y), w)
+        self.response_, Y = self._rule(**given).take(y, len(views), w, views.index)
+        return Rows(views.arrays, Y, w)
 
     def _open_dyads(self, dyads: Dyads, y: Any, sample_weight: Any, given: dict[str, Any]) -> Rows | Grid:
         name, by_pairs = type(self).__name__, self._takes_pairs(**given)
@@ -194,7 +193,8 @@ class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None): 
             else:
                 self.response_ = rule.learn(y, w, streaming=True)
             rows = Rows(views.arrays, rule.numbers(self.response_, y), w)
-            parts = self._method(rows.n_responses, once=True).read(rows, self.moments_.n_samples if started else 0)
+            method = self._method(rows.n_responses, once=True)
+            parts = method.read(rows, method.options, self.moments_.n_samples if started else 0)
             if started and (parts[0].keep != self.moments_.keep or len(parts) != len(self._parts)):
                 raise ValueError(
                     "This model cannot be extended by these rows: its parameters have changed, or it was fitted with "
@@ -229,7 +229,8 @@ class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None): 
             remember_views(self, Views(*(np.zeros((1, n)) for n in whole.n_features)))
             self.response_ = IDENTITY
             self._forget()
-            self._keep(self._method(whole.n_responses, once=True).solve(parts), always=True)
+            method = self._method(whole.n_responses, once=True)
+            self._keep(method.solve(parts, method.options), always=True)
         return self
 
     @contextmanager
@@ -280,7 +281,8 @@ class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None): 
                 )
             try:
                 with explain_overflow():
-                    self._keep(self._method(self.moments_.n_responses, once=True).solve(self._parts), always=True)
+                    method = self._method(self.moments_.n_responses, once=True)
+                    self._keep(method.solve(self._parts, method.options), always=True)
                     checked_embedding(self._embedding)
             except ValueError as error:  # an attribute that cannot be had yet
                 self.__dict__.pop("_embedding", None)
@@ -338,6 +340,7 @@ class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None): 
         embedding = self.solution_
         found = prepared(self, X, y, sample_weight, fitting=False)
         assert isinstance(found.rows, Rows)
+        assert found.method.score is not None
         with np.errstate(all="ignore"):
             value = found.method.score(embedding, found.rows)
         if not np.isfinite(value):

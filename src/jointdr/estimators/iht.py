@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jointdr.directions import classical
 from jointdr.estimators.family import SupervisedMethod, without_score
-from jointdr.estimators.method import ByMoments
+from jointdr.estimators.method import FittingMethod, by_moments
 from jointdr.estimators.options import method_options
 
 
@@ -49,6 +49,6 @@ class IHT(SupervisedMethod):
 
     score = without_score("its directions are no prediction of y")
 
-    def _method(self, n_responses: int, once: bool) -> ByMoments:
+    def _method(self, n_responses: int, once: bool) -> FittingMethod:
         keep = {"blocks": ("within",), "covariance": "full", "cross_covariance": False}
-        return ByMoments(method_options(self, ("means", "within")), classical.iht, keep)
+        return by_moments(method_options(self, ("means", "within")), classical.iht, keep)

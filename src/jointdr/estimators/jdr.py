@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from jointdr.directions import Embedding, Fitted, Options, fit_jdr, read_moments, solve_jdr
+from jointdr.directions import Fitted, Options, fit_jdr, read_moments, solve_jdr
 from jointdr.engines import Grid, Rows
 from jointdr.estimators.base import ViewsTransformer
+from jointdr.estimators.method import FittingMethod
 from jointdr.estimators.options import jdr_options
 from jointdr.estimators.scoring import proxy_criterion
 from jointdr.moments import Moments
@@ -191,8 +191,8 @@ class JDR(ViewsTransformer):
         self.views = views
         self.random_state = random_state
 
-    def _method(self, n_responses: int, once: bool) -> JDRMethod:
-        return JDRMethod(jdr_options(self, n_responses, once))
+    def _method(self, n_responses: int, once: bool) -> FittingMethod:
+        return FittingMethod(jdr_options(self, n_responses, once), _read, _solve, fit_jdr, proxy_criterion)
 
     def _keep(self, fitted: Fitted, always: bool = False) -> None:
         super()._keep(fitted, always)
@@ -215,28 +215,13 @@ class JDR(ViewsTransformer):
             )
 
 
-@dataclass(frozen=True)
-class JDRMethod:
-    """JDR with checked parameters, for data of a known shape; the contract is `FittingMethod`."""
+def _read(rows: Rows | Grid, options: Options, first_row: int = 0) -> list[Moments]:
+    if len(rows.views) > 2:
+        raise ValueError(MANY_VIEWS)
+    return read_moments(rows, options, first_row, mergeable=True)
 
-    options: Options
 
-    def read(self, rows: Rows | Grid, first_row: int = 0) -> list[Moments]:
-        """The moments of these rows, mergeable with those of rows to come."""
-        if len(rows.views) > 2:
-            raise ValueError(MANY_VIEWS)
-        return read_moments(rows, self.options, first_row, mergeable=True)
-
-    def solve(self, parts: Sequence[Moments]) -> Fitted:
-        """Algorithm 1 or 3 from moments."""
-        if parts[0].n_views > 2:
-            raise ValueError(MANY_VIEWS)
-        return Fitted(*solve_jdr(parts, self.options), list(parts))
-
-    def fit(self, rows: Rows | Grid) -> Fitted:
-        """The whole of it."""
-        return fit_jdr(rows, self.options)
-
-    def score(self, embedding: Embedding, rows: Rows) -> float:
-        """The held-out proxy criterion."""
-        return proxy_criterion(embedding, rows)
+def _solve(parts: Sequence[Moments], options: Options) -> Fitted:
+    if parts[0].n_views > 2:
+        raise ValueError(MANY_VIEWS)
+    return Fitted(*solve_jdr(parts, options), list(parts))

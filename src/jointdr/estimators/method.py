@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,59 +12,58 @@ from jointdr.directions import Embedding, Fitted, Options, require_finite, warn_
 from jointdr.engines import Grid, Rows
 from jointdr.moments import Moments, merged
 
-
-class FittingMethod(Protocol):
-    """A method with checked parameters, for data of a known shape."""
-
-    @property
-    def options(self) -> Options:
-        """The choices of the maths."""
-
-    def read(self, rows: Rows | Grid, first_row: int = 0) -> list[Moments]:
-        """The moments of these rows, mergeable with those of rows to come, in as many parts as the method needs."""
-
-    def solve(self, parts: Sequence[Moments]) -> Fitted:
-        """The fit to the rows whose moments these are."""
-
-    def fit(self, rows: Rows | Grid) -> Fitted:
-        """The fit to these rows, which may be read more than once."""
-
-    def score(self, embedding: Embedding, rows: Rows) -> float:
-        """How well the response of other rows is predicted."""
+Read = Callable[[Rows | Grid, Options], list[Moments]]
 
 
 @dataclass(frozen=True)
-class ByMoments:
-    """A method that reads the data once: moments with the keywords `keep` of `Moments.of_block`, then `solution`.
+class FittingMethod:
+    """A method as a value: checked options, and functions that take them.
 
-    `reading` reads other moments than those of all rows together, and with `in_parts` they are not merged before the
-    solution. `share` is the score.
+    Attributes
+    ----------
+    options : Options
+    read : callable (rows, options, first_row) -> list of Moments
+        The moments of some rows, mergeable with those of rows to come, in as many parts as the method needs.
+    solve : callable (parts, options) -> Fitted
+        The fit to the rows whose moments these are.
+    fit : callable (rows, options) -> Fitted
+        The fit to rows, which may be read more than once.
+    score : callable (embedding, rows) -> float, or None
+        How well the response of other rows is predicted.
     """
 
     options: Options
-    solution: Callable[[Any, Options], Embedding]
-    keep: dict[str, Any] = field(default_factory=dict)
-    reading: Callable[[Rows | Grid], list[Moments]] | None = None
-    share: Callable[[Embedding, Rows], float] | None = None
-    in_parts: bool = False
+    read: Callable[[Rows | Grid, Options, int], list[Moments]]
+    solve: Callable[[Sequence[Moments], Options], Fitted]
+    fit: Callable[[Rows | Grid, Options], Fitted]
+    score: Callable[[Embedding, Rows], float] | None = None
 
-    def read(self, rows: Rows | Grid, first_row: int = 0) -> list[Moments]:
+
+def by_moments(
+    options: Options,
+    solution: Callable[[Any, Options], Embedding],
+    keep: dict[str, Any] | None = None,
+    *,
+    reading: Read | None = None,
+    score: Callable[[Embedding, Rows], float] | None = None,
+    in_parts: bool = False,
+) -> FittingMethod:
+    """A method that reads the data once: moments with the keywords `keep` of `Moments.of_block`, then `solution`.
+
+    `reading` reads other moments than those of all rows together; with `in_parts` they are not merged before the
+    solution.
+    """
+
+    def read(rows: Rows | Grid, options: Options, first_row: int = 0) -> list[Moments]:
         with np.errstate(all="ignore"):
-            parts = [rows.moments(**self.keep)] if self.reading is None else self.reading(rows)
-        require_finite(parts, rows, self.options)
+            parts = [rows.moments(**(keep or {}))] if reading is None else reading(rows, options)
+        require_finite(parts, rows, options)
         return parts
 
-    def solve(self, parts: Sequence[Moments]) -> Fitted:
-        found = list(parts) if self.in_parts else [merged(parts)]
+    def solve(parts: Sequence[Moments], options: Options) -> Fitted:
+        found = list(parts) if in_parts else [merged(parts)]
         if found[0].n_responses and not any((part.y_variances > 0).any() for part in found if part.weight > 0):
             warn_no_signal()
-        embedding = self.solution(found if self.in_parts else found[0], self.options)
-        return Fitted(self.options, embedding, list(parts))
+        return Fitted(options, solution(found if in_parts else found[0], options), list(parts))
 
-    def fit(self, rows: Rows | Grid) -> Fitted:
-        return self.solve(self.read(rows))
-
-    def score(self, embedding: Embedding, rows: Rows) -> float:
-        """The share of the response that is explained."""
-        assert self.share is not None
-        return self.share(embedding, rows)
+    return FittingMethod(options, read, solve, lambda rows, options: solve(read(rows, options), options), score)

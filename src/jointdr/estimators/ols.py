@@ -6,7 +6,7 @@ from typing import Any
 
 from jointdr.directions import classical
 from jointdr.estimators.family import SupervisedMethod
-from jointdr.estimators.method import ByMoments
+from jointdr.estimators.method import FittingMethod, by_moments
 from jointdr.estimators.options import method_options
 from jointdr.estimators.scoring import linear_share
 
@@ -72,6 +72,6 @@ class OLS(SupervisedMethod):
             views=views,
         )
 
-    def _method(self, n_responses: int, once: bool) -> ByMoments:
+    def _method(self, n_responses: int, once: bool) -> FittingMethod:
         keep = {"blocks": ("means",), "covariance": "full", "cross_covariance": False}
-        return ByMoments(method_options(self, ("means",)), classical.ols, keep, share=linear_share)
+        return by_moments(method_options(self, ("means",)), classical.ols, keep, score=linear_share)

@@ -7,7 +7,7 @@ from typing import Any
 from jointdr.directions import classical
 from jointdr.estimators.base import ViewsTransformer
 from jointdr.estimators.family import without_score
-from jointdr.estimators.method import ByMoments
+from jointdr.estimators.method import FittingMethod, by_moments
 from jointdr.estimators.options import method_options
 from jointdr.estimators.responses import NoResponse
 
@@ -62,9 +62,9 @@ class PCA(ViewsTransformer):
     def _rule(self, **given: Any) -> NoResponse:
         return NoResponse("PCA")
 
-    def _method(self, n_responses: int, once: bool) -> ByMoments:
+    def _method(self, n_responses: int, once: bool) -> FittingMethod:
         keep = {"blocks": (), "covariance": "full", "cross_covariance": False}
-        return ByMoments(method_options(self, ()), classical.pca, keep)
+        return by_moments(method_options(self, ()), classical.pca, keep)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,7 +10,7 @@ from jointdr.directions import Options, Quadratic, classical, joint_phd, require
 from jointdr.engines import Grid, Rows
 from jointdr.estimators.family import SupervisedMethod
 from jointdr.estimators.inputs import check_views
-from jointdr.estimators.method import ByMoments
+from jointdr.estimators.method import FittingMethod, by_moments
 from jointdr.estimators.options import exponent_of, method_options
 from jointdr.estimators.scoring import quadratic_share
 from jointdr.moments import Moments
@@ -106,14 +106,14 @@ class PHD(SupervisedMethod):
     def _takes_pairs(self, **given: Any) -> bool:
         return bool(self.residual)
 
-    def _method(self, n_responses: int, once: bool) -> ByMoments:
+    def _method(self, n_responses: int, once: bool) -> FittingMethod:
         joint, residual = bool(self.concatenate), bool(self.residual)
         blocks = ("cross", "within") if joint else ("within",)
         options = method_options(self, blocks)
         keep = {"blocks": blocks, "covariance": "full", "cross_covariance": joint}
         solution = joint_phd if joint else partial(classical.phd, residual=residual)
-        reading = partial(_read_residuals, options=options, joint=joint) if residual else None
-        return ByMoments(options, solution, keep, reading, quadratic_share)
+        reading = partial(_read_residuals, joint=joint) if residual else None
+        return by_moments(options, solution, keep, reading=reading, score=quadratic_share)
 
     def transform_joint(self, X: Any) -> Array:
         """Embed all views together, as ``concatenate=True`` has found it: Dᵀ([a; b] − µ), scaled by ``scale``.

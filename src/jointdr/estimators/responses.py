@@ -65,6 +65,12 @@ class ResponseRule:
             warn_if_heavy(y if weight is None else y[weight > 0])
         return transform
 
+    def take(self, y: Any, n_rows: int, weight: Array | None, index: Any = None) -> tuple[Transform, Array]:
+        """The transform of the responses of a fit, and the numbers that moments are taken of."""
+        y = self.check(y, n_rows, index)
+        transform = self.learn(y, weight)
+        return transform, self.numbers(transform, y)
+
     def require_known(self, y: Array, first: bool) -> None:
         """Raise where something is read off all responses, of which a stream has seen some."""
         kind = self._given(y)

@@ -9,7 +9,7 @@ from typing import Any, Self
 from jointdr.directions import Embedding, Options, classical, warn_no_signal
 from jointdr.engines import Grid, Rows, groups_of_response
 from jointdr.estimators.family import SlicedMethod, without_score
-from jointdr.estimators.method import ByMoments
+from jointdr.estimators.method import FittingMethod, by_moments
 from jointdr.estimators.options import method_options
 from jointdr.moments import Moments
 
@@ -76,12 +76,12 @@ class SAVE(SlicedMethod):
             raise TypeError("fit_moments of SAVE expects a list, the Moments of each slice of y.")
         return super().fit_moments(moments)
 
-    def _method(self, n_responses: int, once: bool) -> ByMoments:
+    def _method(self, n_responses: int, once: bool) -> FittingMethod:
         reading = partial(_read_slices, n_slices=self.response_.n_places)
-        return ByMoments(method_options(self, ("slices",)), _solve, reading=reading, in_parts=True)
+        return by_moments(method_options(self, ("slices",)), _solve, reading=reading, in_parts=True)
 
 
-def _read_slices(rows: Rows | Grid, n_slices: int) -> list[Moments]:
+def _read_slices(rows: Rows | Grid, options: Options, n_slices: int) -> list[Moments]:
     """The moments of the rows of each slice."""
     assert isinstance(rows, Rows)  # `_takes_pairs`
     return rows.group_moments(groups_of_response, n_slices, blocks=(), covariance="full", cross_covariance=False)

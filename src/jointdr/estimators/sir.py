@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from jointdr.data import indicators
-from jointdr.directions import Embedding, Linear, classical
+from jointdr.directions import Embedding, Linear, Options, classical
 from jointdr.engines import Grid, MomentsOf, RowBlock, Rows, block_rows
 from jointdr.estimators.family import SlicedMethod
-from jointdr.estimators.method import ByMoments
+from jointdr.estimators.method import FittingMethod, by_moments
 from jointdr.estimators.options import method_options
 from jointdr.estimators.scoring import linear_share
 from jointdr.moments import Moments
@@ -69,13 +69,13 @@ class SIR(SlicedMethod):
     True
     """
 
-    def _method(self, n_responses: int, once: bool) -> ByMoments:
+    def _method(self, n_responses: int, once: bool) -> FittingMethod:
         options = method_options(self, ("means",))
         reading = partial(_read_slices, n_slices=self.response_.n_places)
-        return ByMoments(options, classical.sir, reading=reading, share=_share)
+        return by_moments(options, classical.sir, reading=reading, score=_share)
 
 
-def _read_slices(rows: Rows | Grid, n_slices: int) -> list[Moments]:
+def _read_slices(rows: Rows | Grid, options: Options, n_slices: int) -> list[Moments]:
     """Moments whose responses are the indicators of the slices, which are made a block at a time."""
     assert isinstance(rows, Rows)  # `_takes_pairs`
     nbytes = 8 * sum(X.shape[1] for X in rows.views) ** 2

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
-from jointdr.directions import Fitted, sols, sols_of_entities, warn_no_signal
+from jointdr.directions import Fitted, Options, require_finite, sols, sols_of_entities, warn_no_signal
 from jointdr.engines import Grid, Rows, groups_of_response
 from jointdr.estimators.base import ViewsTransformer
-from jointdr.estimators.method import ByMoments
+from jointdr.estimators.method import FittingMethod, by_moments
 from jointdr.estimators.options import method_options
 from jointdr.estimators.responses import GroupedResponse
 from jointdr.estimators.scoring import linear_share
@@ -113,30 +114,26 @@ class SOLS(ViewsTransformer):
     def _rule(self, groups: Any = None, **given: Any) -> GroupedResponse:
         return GroupedResponse("SOLS", "identity", self.edges, self.n_slices, groups)
 
-    def _method(self, n_responses: int, once: bool) -> SOLSMethod:
+    def _method(self, n_responses: int, once: bool) -> FittingMethod:
         reading = partial(_read_groups, n_groups=self.response_.n_places)
-        options = method_options(self, ("means",))
-        by_entities = not (isinstance(self.n_components, int) and self.n_components == 1)
-        share = partial(linear_share, joint=True)
-        return SOLSMethod(options, sols, {}, reading, share, in_parts=True, by_entities=by_entities)
+        score = partial(linear_share, joint=True)
+        method = by_moments(method_options(self, ("means",)), sols, reading=reading, score=score, in_parts=True)
+        one = isinstance(self.n_components, int) and self.n_components == 1
+        return method if one else replace(method, fit=partial(_fit_entities, otherwise=method.fit))
 
 
-@dataclass(frozen=True)
-class SOLSMethod(ByMoments):
-    """Separable least squares of groups of rows; of a grid, with `by_entities`, of the entities of the other kind."""
-
-    by_entities: bool = False
-
-    def fit(self, rows: Rows | Grid) -> Fitted:  # noqa: D102
-        if not (isinstance(rows, Grid) and self.by_entities):
-            return super().fit(rows)
-        (moments,) = self.read(rows)
-        if not (moments.y_variances > 0).any():
-            warn_no_signal()
-        return Fitted(self.options, sols_of_entities(rows, moments, self.options), [])
+def _fit_entities(rows: Rows | Grid, options: Options, otherwise: Callable[[Rows | Grid, Options], Fitted]) -> Fitted:
+    """Of a grid, the entities of the other kind are the subpopulations."""
+    if not isinstance(rows, Grid):
+        return otherwise(rows, options)
+    (moments,) = _read_groups(rows, options, 1)
+    require_finite([moments], rows, options)
+    if not (moments.y_variances > 0).any():
+        warn_no_signal()
+    return Fitted(options, sols_of_entities(rows, moments, options), [])
 
 
-def _read_groups(rows: Rows | Grid, n_groups: int) -> list[Moments]:
+def _read_groups(rows: Rows | Grid, options: Options, n_groups: int) -> list[Moments]:
     """The moments of each subpopulation; of a grid, those of all pairs."""
     keep: dict[str, Any] = {"blocks": ("means",), "covariance": "full", "cross_covariance": True}
     return (
