@@ -172,7 +172,7 @@ def test_blocks_are_read_ahead_where_reading_waits(waits, monkeypatch):
     for i, block in enumerate(lanes.ahead_of_waits(read())):
         assert block == i
         if waits and i < 29:
-            assert begun[i + 1].wait(10)
+            assert begun[i + 1].wait(300)
         else:
             assert not begun[i + 1].is_set()
     assert len(readers) == 30
