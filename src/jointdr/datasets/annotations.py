@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from jointdr.datasets.readers import id_frame
@@ -56,7 +57,7 @@ def read_genes_to_phenotype(path: AnyPath) -> Any:
     The phenotypes in this file are those of the diseases of the gene. As features of genes they give the answer away,
     so they are not returned.
     """
-    wanted = (("ncbigeneid", "entrezgeneid"), ("genesymbol", "entrezgenesymbol"), ("diseaseid", "diseaseidforlink"))
+    wanted = ("ncbigeneid|entrezgeneid", "genesymbol|entrezgenesymbol", "diseaseid|diseaseidforlink")
     found: dict[tuple[str, str], str] = {}
     for number, (gene, symbol, disease) in _columns(path, wanted):
         key = (parse_id(path, number, disease, "disease_id"), parse_id(path, number, gene, "ncbi_gene_id"))
@@ -84,29 +85,23 @@ def read_gaf(path: AnyPath) -> Any:
     first = next(rows, None)
     if first is None or len(first[1]) not in (15, 17):
         raise ValueError(f"{path} is not in the GAF format: its lines must have 15 or 17 fields separated by tabs.")
-    found: dict[tuple[str, str], str] = {(first[1][2], first[1][4]): first[1][10]} if _counts(first[1]) else {}
-    for _, fields in require_length(path, rows, len(first[1]), f"line {first[0]}"):
-        if _counts(fields):
+    found: dict[tuple[str, str], str] = {}
+    for _, fields in require_length(path, chain([first], rows), len(first[1]), f"line {first[0]}"):
+        if "NOT" not in fields[3].split("|") and fields[6] != "ND":
             found.setdefault((fields[2], fields[4]), fields[10])
     return _frame(path, ("gene", "term", "synonyms"), ((*key, synonyms) for key, synonyms in found.items()))
 
 
-# ---------------------------------------------------------------- inner workings
-
-
-def _columns(path: AnyPath, wanted: Sequence[str | tuple[str, ...]]) -> Iterator[tuple[int, list[str]]]:
-    """Columns of a file whose header is the last line of comments, or the first line after them."""
+def _columns(path: AnyPath, wanted: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Columns of a file whose header is the last line of comments, or the first line after them; a|b is a or b."""
     rows = read_lines(path, "\t")
     number, fields = next(rows, (0, []))
     while number and (at := _indices(fields, wanted)) is None and fields[0].startswith("#"):
         number, fields = next(rows, (0, []))
     if not number or at is None:
-        raise ValueError(
-            f"{path} has no header with the columns {[w if isinstance(w, str) else w[0] for w in wanted]}."
-        )
-    count = len(_header(fields))
-    for number, fields in require_length(path, rows, count, "the header"):
-        yield number, [fields[i] for i in at]
+        raise ValueError(f"{path} has no header with the columns {[name.partition('|')[0] for name in wanted]}.")
+    for number, values in require_length(path, rows, len(_header(fields)), "the header"):
+        yield number, [values[i] for i in at]
 
 
 def _header(fields: list[str]) -> list[str]:
@@ -115,14 +110,10 @@ def _header(fields: list[str]) -> list[str]:
     return [re.sub(r"[#_\- ]", "", name).lower() for name in text.split("\t")]
 
 
-def _indices(fields: list[str], wanted: Sequence[str | tuple[str, ...]]) -> list[int] | None:
+def _indices(fields: list[str], wanted: Sequence[str]) -> list[int] | None:
     header = _header(fields)
-    found = [next((header.index(n) for n in ((w,) if isinstance(w, str) else w) if n in header), -1) for w in wanted]
+    found = [next((header.index(name) for name in names.split("|") if name in header), -1) for names in wanted]
     return None if -1 in found else found
-
-
-def _counts(fields: list[str]) -> bool:
-    return "NOT" not in fields[3].split("|") and fields[6] != "ND"
 
 
 def _frame(path: AnyPath, names: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> Any:

@@ -15,10 +15,6 @@ from jointdr.runtime import AnyPath, Archive, Array, checked_csr
 
 Reader = Callable[[Archive, str | None], Dyads]
 
-NETWORKS = ("mimminer_data", "disease_to_mimminer", "disease_omim", "net_data", "gene_to_net", "gene_entrez")
-SIMILARITIES = ("Y", "S_disease_mimminer", "S_drug_chem", "disease_omim", "drug_drugbank")
-FEATURES = ("y", "drug_idx", "target_idx", "X_drug_ecfp4", "X_target_dipep", "drug_id", "target_id")
-
 
 def load_archive(path: AnyPath, response: str | None = None) -> Dyads:
     """Dyads from an .npz archive in one of three layouts, which is recognized by the names of its arrays.
@@ -58,11 +54,16 @@ def load_archive(path: AnyPath, response: str | None = None) -> Dyads:
     with Archive(path) as data:
         for names, reader in LAYOUTS.items():
             if set(names) <= set(data):
-                return _fitting(path, reader, data, response)
+                try:
+                    return reader(data, response)
+                except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+                    raise ValueError(f"{os.fspath(path)}: {error}") from error
+        there = list(data)
+        held = (", ".join(there[:8]) or "nothing") + (f" and {len(there) - 8} more" if len(there) > 8 else "")
         wanted = "; ".join(", ".join(names) for names in LAYOUTS)
         raise ValueError(
-            f"{os.fspath(path)} has none of the known layouts. It holds {_first_names(list(data))}, but one of these "
-            f"sets of arrays is needed: {wanted}."
+            f"{os.fspath(path)} has none of the known layouts. It holds {held}, but one of these sets of arrays is "
+            f"needed: {wanted}."
         )
 
 
@@ -79,9 +80,6 @@ def read_scores(path: AnyPath, response: str) -> sparse.csr_array:
         return _sparse(data, response)
 
 
-# ---------------------------------------------------------------- inner workings
-
-
 def _sparse(data: Archive, name: str) -> sparse.csr_array:
     """A CSR matrix of an archive; a part that is missing is a ValueError that names it."""
     names = [f"{name}_{part}" for part in ("data", "indices", "indptr", "shape")]
@@ -89,14 +87,6 @@ def _sparse(data: Archive, name: str) -> sparse.csr_array:
         raise ValueError(f"The archive lacks {', '.join(missing)}: a sparse matrix is stored as {', '.join(names)}.")
     *parts, shape = (data[part] for part in names)
     return checked_csr(tuple(parts), tuple(map(int, shape)))
-
-
-def _fitting(path: AnyPath, reader: Reader, data: Archive, response: str | None) -> Dyads:
-    """The dyads of an archive; arrays that do not fit together are a ValueError that names it."""
-    try:
-        return reader(data, response)
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"{os.fspath(path)}: {error}") from error
 
 
 def _networks(data: Archive, response: str | None) -> Dyads:
@@ -107,25 +97,22 @@ def _networks(data: Archive, response: str | None) -> Dyads:
         raise ValueError(f"response={response!r} is not in the archive; choose from {known}.")
     sides = (("mimminer", "disease_to_mimminer"), ("net", "gene_to_net"))
     A, B = (spectral_features(_sparse(data, graph))[data[nodes]] for graph, nodes in sides)
-    Y = _sparse(data, response).astype(float)
-    ids = (data["disease_omim"], data["gene_entrez"])
-    return Dyads(Y, A, B, row_ids=ids[0], column_ids=ids[1], names=("disease", "gene"))
+    ids = {"row_ids": data["disease_omim"], "column_ids": data["gene_entrez"]}
+    return Dyads(_sparse(data, response).astype(float), A, B, **ids, names=("disease", "gene"))
 
 
 def _similarities(data: Archive, response: str | None) -> Dyads:
     _require_only(response, "Y")
     A, B = (kernel_features(data[name].astype(float)) for name in ("S_disease_mimminer", "S_drug_chem"))
-    Y = sparse.csr_array(data["Y"].astype(float))
-    ids = (data["disease_omim"], data["drug_drugbank"])
-    return Dyads(Y, A, B, row_ids=ids[0], column_ids=ids[1], names=("disease", "drug"))
+    ids = {"row_ids": data["disease_omim"], "column_ids": data["drug_drugbank"]}
+    return Dyads(sparse.csr_array(data["Y"].astype(float)), A, B, **ids, names=("disease", "drug"))
 
 
 def _features(data: Archive, response: str | None) -> Dyads:
     _require_only(response, "y")
     A, B = data["X_drug_ecfp4"].astype(float), np.sqrt(data["X_target_dipep"].astype(float))
     Y = _listed_once(data["y"].astype(float), data["drug_idx"], data["target_idx"], (len(A), len(B)))
-    ids = (data["drug_id"], data["target_id"])
-    return Dyads(Y, A, B, "stored", row_ids=ids[0], column_ids=ids[1], names=("drug", "target"))
+    return Dyads(Y, A, B, "stored", row_ids=data["drug_id"], column_ids=data["target_id"], names=("drug", "target"))
 
 
 def _listed_once(y: Array, rows: Array, columns: Array, shape: tuple[int, int]) -> Array:
@@ -143,13 +130,9 @@ def _require_only(response: str | None, name: str) -> None:
         raise ValueError(f"response={response!r} is not in the archive, which has {name!r} only.")
 
 
-def _first_names(names: list[str]) -> str:
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "") if names else "nothing"
-
-
+# the reader of an archive that has all of these arrays
 LAYOUTS: dict[tuple[str, ...], Reader] = {
-    NETWORKS: _networks,
-    SIMILARITIES: _similarities,
-    FEATURES: _features,
+    ("mimminer_data", "disease_to_mimminer", "disease_omim", "net_data", "gene_to_net", "gene_entrez"): _networks,
+    ("Y", "S_disease_mimminer", "S_drug_chem", "disease_omim", "drug_drugbank"): _similarities,
+    ("y", "drug_idx", "target_idx", "X_drug_ecfp4", "X_target_dipep", "drug_id", "target_id"): _features,
 }
-"""The reader of an archive that has all of these arrays."""

@@ -67,14 +67,14 @@ def load_hpo(prefix: str = "OMIM", *, weighting: Weighting = "tfidf", propagate:
         raise ValueError(f"prefix={prefix!r} has no links; choose from {known}.")
     hp = _ontology(phenotypes / "hp.obo", ("is_a",), propagate)
     go = _ontology(_newest(functions, "Os/GeneOntology_*.obo"), ("is_a", "part_of"), propagate)
-    diseases, disease_names = _diseases(phenotypes / "phenotype.hpoa", set(links["disease"]), hp)
+    table = read_hpoa(phenotypes / "phenotype.hpoa")
+    table = table[table["disease"].isin(links["disease"])]
+    disease_names = dict(zip(table["disease"], table["disease_name"], strict=True))
+    diseases = propagate_terms(table["disease"], table["term"], hp)
     symbols = dict(zip(links["gene"], links["gene_symbol"], strict=True))
     genes = _genes(_newest(functions, "ACs/GO.goa_human_*.gz"), symbols, go)
     dyads = _dyads(links, diseases, genes, weighting)
     return GeneDiseases(dyads, {**hp.names, **go.names, **disease_names, **symbols})
-
-
-# ---------------------------------------------------------------- inner workings
 
 
 def _data_folder(package: str) -> Path:
@@ -98,13 +98,6 @@ def _ontology(path: Path, relations: tuple[str, ...], propagate: bool) -> Ontolo
     return found if propagate else Ontology(found.names, dict.fromkeys(found.names, ()), found.replaced)
 
 
-def _diseases(path: Path, wanted: set[str], hp: Ontology) -> tuple[Annotations, dict[str, str]]:
-    table = read_hpoa(path)
-    table = table[table["disease"].isin(wanted)]
-    names = dict(zip(table["disease"], table["disease_name"], strict=True))
-    return propagate_terms(table["disease"], table["term"], hp), names
-
-
 def _genes(path: Path, symbols: dict[str, str], go: Ontology) -> Annotations:
     """Functions of the genes with these ids, which the file knows by symbols and former symbols."""
     table = read_gaf(path)
@@ -119,25 +112,23 @@ def _genes(path: Path, symbols: dict[str, str], go: Ontology) -> Annotations:
         if len(candidates) == 1:
             ids.setdefault(next(iter(candidates)), []).append(gene)
     table = table[table["gene"].isin(ids)]
-    pairs = [(gene, t) for symbol, t in zip(table["gene"], table["term"], strict=True) for gene in ids[symbol]]
-    return propagate_terms((gene for gene, _ in pairs), (term for _, term in pairs), go)
+    table = table.assign(gene=table["gene"].map(ids)).explode("gene")
+    return propagate_terms(table["gene"], table["term"], go)
 
 
 def _dyads(links: Any, diseases: Annotations, genes: Annotations, weighting: Weighting) -> Dyads:
     """Known pairs of diseases and genes that both have features, as dyads."""
-    pairs = list(zip(links["disease"], links["gene"], strict=True))
-    known = set(diseases.ids.tolist()), set(genes.ids.tolist())
-    kept = [pair for pair in pairs if pair[0] in known[0] and pair[1] in known[1]]
-    lost = [np.array(sorted({pair[side] for pair in pairs} - known[side]), dtype=str) for side in (0, 1)]
-    ids = [np.unique([pair[side] for pair in kept]) for side in (0, 1)]
-    at = [index_of(names) for names in ids]
-    indices = ([at[0][disease] for disease, _ in kept], [at[1][gene] for _, gene in kept])
-    Y = sparse.csr_array((np.ones(len(kept)), indices), shape=(len(ids[0]), len(ids[1])))
-    A, row_terms = _table(diseases, ids[0], weighting)
-    B, column_terms = _table(genes, ids[1], weighting)
-    dyads = Dyads(Y, A, B, row_ids=ids[0], column_ids=ids[1], names=("disease", "gene"))
+    sides = links["disease"].to_numpy(str), links["gene"].to_numpy(str)
+    found = [np.isin(side, known.ids) for side, known in zip(sides, (diseases, genes), strict=True)]
+    both = found[0] & found[1]
+    (row_ids, i), (column_ids, j) = (np.unique(side[both], return_inverse=True) for side in sides)
+    Y = sparse.csr_array((np.ones(len(i)), (i, j)), shape=(len(row_ids), len(column_ids)))
+    A, row_terms = _table(diseases, row_ids, weighting)
+    B, column_terms = _table(genes, column_ids, weighting)
+    dyads = Dyads(Y, A, B, row_ids=row_ids, column_ids=column_ids, names=("disease", "gene"))
     dyads.feature_names = (row_terms, column_terms)
-    dyads.unmatched = Unmatched(lost[0], lost[1], len(pairs) - len(kept))
+    lost = [np.unique(side[~has]) for side, has in zip(sides, found, strict=True)]
+    dyads.unmatched = Unmatched(lost[0], lost[1], int(np.sum(~both)))
     return dyads
 
 

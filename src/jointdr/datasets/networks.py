@@ -82,10 +82,9 @@ def read_similarity(path: AnyPath, *, separator: str | None = None, symmetrize: 
     ids, W = _matrix(path, rows)
     columns = [field.strip() for field in (header[1:] if len(header) == len(ids) + 1 else header)]
     if columns != ids:
-        wrong = next((pair for pair in zip(columns, ids, strict=False) if pair[0] != pair[1]), None)
-        what = (
-            f"{wrong[0]!r} where the first column has {wrong[1]!r}" if wrong else f"{len(columns)} for {len(ids)} lines"
-        )
+        pairs = zip(columns, ids, strict=False)
+        wrong = next((f"{a!r} where the first column has {b!r}" for a, b in pairs if a != b), None)
+        what = wrong or f"{len(columns)} for {len(ids)} lines"
         raise ValueError(f"{path}, line {first}: the ids of the columns are not those of the lines: {what}.")
     return Network(checked_affinity(W, symmetrize, str(path)), as_ids(ids, str(path)))
 
@@ -107,11 +106,7 @@ def read_mimminer(path: AnyPath, *, symmetrize: Symmetrize | None = None) -> Net
 
 
 def read_edges(
-    path: AnyPath,
-    *,
-    separator: str | None = None,
-    header: bool = False,
-    duplicates: Duplicates = "error",
+    path: AnyPath, *, separator: str | None = None, header: bool = False, duplicates: Duplicates = "error"
 ) -> Network:
     """A list of links: on each line two ids and, if there is a third field, a weight.
 
@@ -128,7 +123,13 @@ def read_edges(
         How the weights of a link are joined that is listed more than once, in either direction. By default it counts
         once if the weights are the same, and is an error if they are not.
     """
-    rows = _edge_lines(path, separator, header)
+    if separator is None:
+        is_csv = os.fspath(path).lower().removesuffix(".gz").endswith(".csv")
+        _, fields = next(read_lines(path, "\t", comment="#"), (0, []))
+        separator = "," if is_csv else "\t" if len(fields) > 1 else None
+    rows = read_lines(path, separator, quoted=True, comment="#")
+    if header:
+        next(rows, None)
     first = next(rows, None)
     if first is None:
         raise ValueError(f"{path} has no links.")
@@ -136,15 +137,8 @@ def read_edges(
         raise ValueError(
             f"{path}, line {first[0]}: a link has 2 or 3 fields, two ids and a weight, but this has {len(first[1])}."
         )
-    ends: list[tuple[str, str]] = []
-    weights: list[float] = []
-    at: list[int] = []
     hint = "" if header else " (if this line has names of columns, give header=True)"
-    for number, fields in require_length(path, chain([first], rows), len(first[1]), f"line {first[0]}"):
-        ends.append((parse_id(path, number, fields[0], "first id"), parse_id(path, number, fields[1], "second id")))
-        weights += [parse_number(path, number, field, f"weight{hint}") for field in fields[2:]] or [1.0]
-        at.append(number)
-    return _network(path, ends, np.array(weights), at, duplicates)
+    return _network(path, *_links(path, first, rows, f"weight{hint}"), duplicates)
 
 
 def read_humannet(path: AnyPath, *, top: float | None = None, giant: bool = False) -> Network:
@@ -164,25 +158,14 @@ def read_humannet(path: AnyPath, *, top: float | None = None, giant: bool = Fals
     """
     if top is not None and not 0 < top <= 1:
         raise ValueError(f"top={top!r} must be a fraction of the links, above 0 and at most 1.")
-    ends: list[tuple[str, str]] = []
-    weights: list[float] = []
-    at: list[int] = []
     rows = read_lines(path, "\t", comment="#")
     first = next(rows, None)
     if first is None or len(first[1]) < 3:
         raise ValueError(f"{path} is not a list of links with two ids and scores, separated by tabs.")
-    for number, fields in require_length(path, chain([first], rows), len(first[1]), f"line {first[0]}"):
-        ends.append((parse_id(path, number, fields[0], "first id"), parse_id(path, number, fields[1], "second id")))
-        weights.append(parse_number(path, number, fields[-1], "last column"))
-        at.append(number)
-    kept = np.argsort(-np.array(weights), kind="stable")[: max(1, round((top or 1.0) * len(weights)))]
-    kept.sort()
-    chosen = [ends[i] for i in kept], np.array(weights)[kept], [at[i] for i in kept]
-    network = _network(path, *chosen, "error")
+    ends, weights, at = _links(path, first, rows, "last column")
+    kept = np.sort(np.argsort(-weights, kind="stable")[: max(1, round((top or 1.0) * len(weights)))])
+    network = _network(path, [ends[i] for i in kept], weights[kept], [at[i] for i in kept], "error")
     return network.giant() if giant else network
-
-
-# ---------------------------------------------------------------- inner workings
 
 
 def _matrix(path: AnyPath, rows: Iterator[Line]) -> tuple[list[str], Array]:
@@ -202,15 +185,16 @@ def _matrix(path: AnyPath, rows: Iterator[Line]) -> tuple[list[str], Array]:
     return list(seen), np.array(values)
 
 
-def _edge_lines(path: AnyPath, separator: str | None, header: bool) -> Iterator[Line]:
-    if separator is None:
-        is_csv = os.fspath(path).lower().removesuffix(".gz").endswith(".csv")
-        _, fields = next(read_lines(path, "\t", comment="#"), (0, []))
-        separator = "," if is_csv else "\t" if len(fields) > 1 else None
-    rows = read_lines(path, separator, quoted=True, comment="#")
-    if header:
-        next(rows, None)
-    return rows
+def _links(
+    path: AnyPath, first: Line, rows: Iterator[Line], weight: str
+) -> tuple[list[tuple[str, str]], Array, list[int]]:
+    """The ends, the weight in the last field (1 if there is none) and the line of each link."""
+    ends, weights, at = [], [], []
+    for number, fields in require_length(path, chain([first], rows), len(first[1]), f"line {first[0]}"):
+        ends.append((parse_id(path, number, fields[0], "first id"), parse_id(path, number, fields[1], "second id")))
+        weights.append(parse_number(path, number, fields[-1], weight) if len(fields) > 2 else 1.0)
+        at.append(number)
+    return ends, np.array(weights), at
 
 
 def _network(

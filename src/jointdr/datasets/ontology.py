@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from scipy import sparse
@@ -32,9 +33,7 @@ class Ontology:
 
     def current(self, term: str) -> str | None:
         """The term that this id stands for now; None if it is not known, or obsolete without a successor."""
-        if term in self.names:
-            return term
-        return self.replaced.get(term)
+        return term if term in self.names else self.replaced.get(term)
 
     def ancestors(self, term: str) -> set[str]:
         """A current term and everything that it is a special case of."""
@@ -135,13 +134,12 @@ def propagate_terms(entities: Iterable[str], terms: Iterable[str], ontology: Ont
         if term not in above:
             above[term] = ontology.ancestors(term)
         has.setdefault(entity, set()).update(above[term])
-    used = sorted(set().union(*has.values()))
-    column = {term: j for j, term in enumerate(used)}
+    column = {term: j for j, term in enumerate(sorted(set().union(*has.values())))}
     indices = np.array([column[term] for found in has.values() for term in found], dtype=np.int64)
     starts = np.cumsum([0, *map(len, has.values())])
-    X = sparse.csr_array((np.ones(len(indices)), indices, starts), shape=(len(has), len(used)))
+    X = sparse.csr_array((np.ones(len(indices)), indices, starts), shape=(len(has), len(column)))
     X.sort_indices()
-    return Annotations(X, np.array(list(has), dtype=str), np.array(used, dtype=str), np.array(sorted(lost), dtype=str))
+    return Annotations(X, *(np.array(list(names), dtype=str) for names in (has, column, sorted(lost))))
 
 
 def tfidf(X: Array) -> Array:
@@ -167,14 +165,14 @@ def tfidf(X: Array) -> Array:
     return scale_rows(X, 1 / np.where(lengths > 0, lengths, 1.0))
 
 
-# ---------------------------------------------------------------- inner workings
+_TAGS = ("id:", "name:", "is_a:", "relationship:", "alt_id:", "is_obsolete:", "replaced_by:")
 
 
 def _stanzas(path: AnyPath) -> Iterator[tuple[int, dict[str, list[str]]]]:
     """The line on which each [Term] starts, and the values of its tags; relationships stand under their own names."""
     tags: dict[str, list[str]] | None = None
     start = 0
-    for number, (text,) in read_lines(path, "\n"):
+    for number, (text,) in chain(read_lines(path, "\n"), [(0, ["[end]"])]):
         if text.startswith("["):
             if tags is not None:
                 yield start, tags
@@ -187,11 +185,6 @@ def _stanzas(path: AnyPath) -> Iterator[tuple[int, dict[str, list[str]]]]:
             if tag != "name":
                 value = re.split(r"\s+[!{]", value, maxsplit=1)[0].strip()  # what follows is for people
             tags.setdefault(tag, []).append(value)
-    if tags is not None:
-        yield start, tags
-
-
-_TAGS = ("id:", "name:", "is_a:", "relationship:", "alt_id:", "is_obsolete:", "replaced_by:")
 
 
 def _successors(names: dict[str, str], former: dict[str, list[str]]) -> dict[str, str]:

@@ -53,7 +53,7 @@ def read_table(path: AnyPath, *, id: str | None = None, separator: str | None = 
     if os.fspath(path).lower().endswith((".parquet", ".pq")):
         return _parquet_table(path, id)
     header, rows = after_header(path, read_lines(path, separator or separator_of(path), quoted=True))
-    _require_columns(path, header, 2)
+    _require_columns(path, header)
     at = 0 if id is None else column_index(path, header, id)
     names = header[:at] + header[at + 1 :]
     seen: dict[str, int] = {}
@@ -109,24 +109,17 @@ def read_pairs(
 
     Parameters
     ----------
-    path : path
-        As for `read_table`.
+    path, separator
+        As for `read_table`, and so are the errors.
     row, column, score : str, optional
         The columns of row ids, column ids and scores; by default the first, the second and, if there is one, the third.
         ``score=False`` reads the ids only, whatever stands beside them.
-    separator : str, optional
-        Between fields; by default according to the ending of the name.
 
     Returns
     -------
     DataFrame
         Two columns of ids, which are strings, and, if the file has scores, one of floats. A pair may be listed more
         than once, see `duplicates` of `Dyads.from_tables`.
-
-    Raises
-    ------
-    ValueError
-        With file, line and column, as `read_table`.
     """
     if os.fspath(path).lower().endswith((".parquet", ".pq")):
         return _parquet_pairs(path, row, column, score)
@@ -168,41 +161,31 @@ def read_disgenet(path: AnyPath) -> Any:
     """
     header, rows = after_header(path, read_lines(path, "\t", comment="#"))
     at = [column_index(path, header, name) for name in ("diseaseId", "geneId", "score")]
-    extra = [(new, header.index(old)) for new, old in _DISGENET_NAMES.items() if old in header]
+    names = {"disease_name": "diseaseName", "gene_symbol": "geneSymbol"}
+    extra = {new: header.index(old) for new, old in names.items() if old in header}
     found: dict[tuple[str, str, float], list[str]] = {}
     for number, fields in rows:
         disease = parse_id(path, number, fields[at[0]].removeprefix("umls:"), "diseaseId")
         gene = parse_id(path, number, fields[at[1]], "geneId")
         score = parse_number(path, number, fields[at[2]], "column 'score'")
-        found.setdefault((disease, gene, score), [fields[i] for _, i in extra])
+        found.setdefault((disease, gene, score), [fields[i] for i in extra.values()])
     _require_lines(path, found)
-    names = ["disease", "gene", "score", *(name for name, _ in extra)]
     columns = zip(*((*key, *rest) for key, rest in found.items()), strict=True)
-    return id_frame(dict(zip(names, columns, strict=True)))
-
-
-_DISGENET_NAMES = {"disease_name": "diseaseName", "gene_symbol": "geneSymbol"}
+    return id_frame(dict(zip(("disease", "gene", "score", *extra), columns, strict=True)))
 
 
 def id_frame(columns: dict[str, Any]) -> Any:
     """A DataFrame with strings as Python objects, which all versions of pandas take alike, and floats."""
     import pandas as pd
 
-    return pd.DataFrame(
-        {
-            name: pd.Series(list(values), dtype=object if isinstance(values[0], str) else float)
-            for name, values in columns.items()
-        }
-    )
-
-
-# ---------------------------------------------------------------- inner workings
+    kinds = {name: object if isinstance(values[0], str) else float for name, values in columns.items()}
+    return pd.DataFrame({name: pd.Series(list(columns[name]), dtype=kind) for name, kind in kinds.items()})
 
 
 def _pair_columns(
     path: AnyPath, header: list[str], row: str | None, column: str | None, score: str | Literal[False] | None
 ) -> list[str]:
-    _require_columns(path, header, 2)
+    _require_columns(path, header)
     names = [header[0] if row is None else row, header[1] if column is None else column]
     if score is None and len(header) > 2:
         score = header[2]
@@ -212,10 +195,10 @@ def _pair_columns(
     return names
 
 
-def _require_columns(path: AnyPath, header: list[str], count: int) -> None:
+def _require_columns(path: AnyPath, header: list[str]) -> None:
     if not header:
         raise ValueError(f"{path} is empty.")
-    if len(header) < count:
+    if len(header) < 2:
         raise ValueError(
             f"{path} has the single column {header[0]!r}. If fields are separated in another way than its name has it, "
             "give separator=',' or separator='\\t'."
@@ -228,7 +211,6 @@ def _require_lines(path: AnyPath, found: Any) -> None:
 
 
 def _parquet_frame(path: AnyPath) -> Any:
-    """A Parquet file as pandas reads it."""
     try:
         from pyarrow import parquet
 
@@ -270,9 +252,9 @@ def _parquet_table(path: AnyPath, id: str | None) -> Any:
     header = [str(column) for column in frame.columns]
     if id is None and type(frame.index).__name__ != "RangeIndex":
         ids, name = frame.index, frame.index.name
-        _require_columns(path, [str(name), *header], 2)
+        _require_columns(path, [str(name), *header])
     else:
-        _require_columns(path, header, 2)
+        _require_columns(path, header)
         name = header[0] if id is None else header[column_index(path, header, id)]
         ids, frame = frame[name], frame.drop(columns=[name])
     _require_lines(path, len(frame))
@@ -289,12 +271,8 @@ def _parquet_pairs(path: AnyPath, row: str | None, column: str | None, score: st
     for name in chosen:
         column_index(path, list(frame.columns), name)
     _require_lines(path, len(frame))
-    made: dict[str, Any] = {
-        name: as_ids(frame[name], f"{path}: column {name!r}", unique=False).tolist() for name in chosen[:2]
-    }
-    for name in chosen[2:]:
-        made[name] = _parquet_numbers(path, frame[name], name)
-    return id_frame(made)
+    ids = {name: as_ids(frame[name], f"{path}: column {name!r}", unique=False).tolist() for name in chosen[:2]}
+    return id_frame(ids | {name: _parquet_numbers(path, frame[name], name) for name in chosen[2:]})
 
 
 def _parquet_numbers(path: AnyPath, values: Any, name: str) -> Array:

@@ -9,8 +9,7 @@ import numpy as np
 from jointdr.datasets.spectral import checked_affinity
 from jointdr.runtime import Array, check_integer, dense
 
-NOTHING = 1e-10
-"""Directions whose eigenvalue is below this share of the largest are left out."""
+NOTHING = 1e-10  # directions whose eigenvalue is below this share of the largest are left out
 
 
 def kernel_features(S: Any, k: int | None = None) -> Array:

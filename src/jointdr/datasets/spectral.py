@@ -16,11 +16,8 @@ from jointdr.runtime import Array, as_float, check_choice, check_integer, dense,
 Handling = Literal["error", "giant", "separate"]
 Symmetrize = Literal["mean", "max", "min"]
 
-DENSE_UP_TO = 800
-"""Graphs with at most this many nodes are decomposed as dense matrices."""
-
-N_SPECTRAL = 200
-"""Features of each node of a network, as in the paper."""
+DENSE_UP_TO = 800  # graphs with at most this many nodes are decomposed as dense matrices
+N_SPECTRAL = 200  # features of each node of a network, as in the paper
 
 
 @dataclass(frozen=True)
@@ -51,10 +48,8 @@ class SpectralReport:
         return self.n_columns[self.labels] > 0
 
     def __repr__(self) -> str:
-        return (
-            f"SpectralReport({_in_words(self.sizes)}; {np.count_nonzero(self.has_features)} of {len(self.labels)} "
-            "nodes have features)"
-        )
+        nodes = f"{np.count_nonzero(self.has_features)} of {len(self.labels)} nodes have features"
+        return f"SpectralReport({_in_words(self.sizes)}; {nodes})"
 
 
 def spectral_features(
@@ -143,9 +138,7 @@ def connected_components(W: Array) -> tuple[Array, Array]:
     _, labels = csgraph.connected_components(sparse.csr_array(W), directed=False)
     counts = np.bincount(labels)
     order = np.argsort(-counts, kind="stable")  # (of equal size: that of the first node first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return rank[labels], counts[order]
+    return np.argsort(order)[labels], counts[order]
 
 
 def checked_affinity(W: Any, symmetrize: Symmetrize | None = None, name: str = "W") -> Array:
@@ -208,9 +201,6 @@ def lsa_features(X: Any, k: int, *, n_iter: int = 4) -> Array:
     return scaled_left_vectors(X, k, n_iter)
 
 
-# ---------------------------------------------------------------- inner workings
-
-
 def _symmetric(S: Array, symmetrize: Symmetrize | None, rounding: float, name: str) -> Array:
     check_choice("symmetrize", symmetrize, ("mean", "max", "min", None))
     T = sparse.csr_array(S.T) if is_sparse(S) else S.T
@@ -244,11 +234,9 @@ def _allot_columns(sizes: Array, k: int, handling: Handling) -> Array:
             f"W is not connected: it has {_in_words(sizes)}. Its leading eigenvectors only show which component a "
             "node is in. Choose components='giant' for features of the largest, or 'separate' for columns of their own."
         )
-    most = np.where(sizes > 1, sizes, 0)
+    most = np.where(sizes > 1, sizes, 0) if len(sizes) > 1 else sizes
     if handling != "separate":
         most[1:] = 0
-    if len(sizes) == 1:
-        most = sizes
     if k > most.sum():
         raise ValueError(
             f"k={k} is more than the {most.sum()} nodes that can have features: W has {_in_words(sizes)}, "
@@ -270,11 +258,8 @@ def _leading(S: Array, k: int) -> tuple[Array, Array]:
     S = S / (S.max() or 1.0)  # (degrees must not overflow)
     nodes = S.shape[0]
     root = 1 / np.sqrt(np.maximum(np.asarray(S.sum(axis=1)).ravel(), np.finfo(float).tiny))
-    if is_sparse(S):
-        scale = sparse.diags_array(root)
-        affinity = sparse.csr_array(scale @ S @ scale)
-    else:
-        affinity = root[:, None] * S * root
+    scale = sparse.diags_array(root)
+    affinity = sparse.csr_array(scale @ S @ scale) if is_sparse(S) else root[:, None] * S * root
     if nodes <= DENSE_UP_TO or 4 * k > nodes:
         values, vectors = np.linalg.eigh(dense(affinity))
         values, vectors = values[-k:], vectors[:, -k:]
@@ -286,7 +271,6 @@ def _leading(S: Array, k: int) -> tuple[Array, Array]:
 
 
 def _in_words(sizes: Array) -> str:
-    """Components and their sizes in words."""
     if len(sizes) == 1:
         return f"one component of {sizes[0]} nodes"
     alone = np.count_nonzero(sizes == 1)

@@ -15,8 +15,7 @@ from jointdr.runtime import Array, check_choice, check_integer
 Link = Literal["bilinear", "rbf", "logistic", "even"]
 Features = Literal["gaussian", "uniform", "poisson", "binary"]
 
-CHUNK = 1024
-"""Rows are drawn in chunks of this size, each from its own stream, so that data does not depend on block sizes."""
+CHUNK = 1024  # rows are drawn so many at a time, each chunk from its own stream: data does not depend on block sizes
 
 
 class Sample(NamedTuple):
@@ -68,10 +67,8 @@ class SyntheticModel:
         check_choice("link", self.link, sorted(_LINKS))
         check_choice("features", self.features, ("gaussian", "uniform", "poisson", "binary"))
         for n, s in zip(self.shape, self.informative, strict=True):
-            if not 1 <= self.n_components <= s <= n:
-                raise ValueError(
-                    f"need 1 <= n_components <= n_informative <= n_features, got {self.n_components}, {s}, {n}."
-                )
+            if not 1 <= (r := self.n_components) <= s <= n:
+                raise ValueError(f"need 1 <= n_components <= n_informative <= n_features, got {r}, {s}, {n}.")
         if not self.sigma > 0 or not 0 < self.probability < 1 or not self.noise >= 0:
             raise ValueError("need sigma > 0, 0 < probability < 1 and noise >= 0.")
         if not -1 < self.correlation < 1:
@@ -93,31 +90,26 @@ class SyntheticModel:
         """The embeddings (U, V) that belong to a seed."""
         check_integer("random_state", random_state, 0, expected="a whole number >= 0: it names the data")
         rng = np.random.default_rng([random_state, 0])
-        result = []
-        for n, s in zip(self.shape, self.informative, strict=True):
-            U = np.zeros((n, self.n_components))
-            rows = np.sort(rng.choice(n, s, replace=False))
-            U[rows] = np.linalg.qr(rng.standard_normal((s, self.n_components)))[0]
-            result.append(U)
-        return result[0], result[1]
+        U, V = (np.zeros((n, self.n_components)) for n in self.shape)
+        for P, s in zip((U, V), self.informative, strict=True):
+            rows = np.sort(rng.choice(len(P), s, replace=False))
+            P[rows] = np.linalg.qr(rng.standard_normal((s, self.n_components)))[0]
+        return U, V
 
     def sample(self, n_samples: int, random_state: int = 0, dtype: Any = np.float64) -> Sample:
         """All rows at once."""
         A, B = (np.empty((n_samples, n), dtype=dtype) for n in self.shape)
         y = np.empty(n_samples)
-        start = 0
-        for (a, b), part in self.blocks(n_samples, CHUNK, random_state, dtype):
-            at = slice(start, start + len(part))
+        for c, ((a, b), part) in enumerate(self.blocks(n_samples, CHUNK, random_state, dtype)):
+            at = slice(c * CHUNK, (c + 1) * CHUNK)
             A[at], B[at], y[at] = a, b, part
-            start += len(part)
         return Sample(Views(A, B), y, self.truth(random_state))
 
     def blocks(
         self, n_samples: int, block_rows: int, random_state: int = 0, dtype: Any = np.float64
     ) -> Iterator[tuple[tuple[Array, Array], Array]]:
         """The same rows in blocks of any size, as ((a, b), y), without ever holding all of them."""
-        for X, (y,) in self.shared_blocks([self], n_samples, block_rows, random_state, dtype):
-            yield X, y
+        return ((X, y) for X, (y,) in self.shared_blocks([self], n_samples, block_rows, random_state, dtype))
 
     @staticmethod
     def shared_blocks(
@@ -163,12 +155,6 @@ class SyntheticModel:
         """Everything that the features depend on, beside the seed."""
         return self.shape, self.features, self.correlation, self.probability
 
-    def _views(self, rng: np.random.Generator, dtype: Any) -> tuple[Array, Array]:
-        A, B = (self._features(rng, n, dtype) for n in self.shape)
-        if self.correlation:
-            B = np.asarray(self.correlation * A + np.sqrt(1 - self.correlation**2) * B, dtype=dtype)
-        return A, B
-
     def _response(self, rng: np.random.Generator, P: Array, Q: Array) -> Array:
         """y of the embedded rows P = AU and Q = BV."""
         mean = _LINKS[self.link](self, P, Q)
@@ -199,7 +185,10 @@ def _chunk(
     models: Sequence[SyntheticModel], truths: Sequence[Sequence[Array]], rng: np.random.Generator, dtype: Any
 ) -> tuple[Array, ...]:
     """A, B and the response of each model, every one from the same state of the stream."""
-    A, B = models[0]._views(rng, dtype)
+    correlation = models[0].correlation
+    A, B = (models[0]._features(rng, n, dtype) for n in models[0].shape)
+    if correlation:
+        B = np.asarray(correlation * A + np.sqrt(1 - correlation**2) * B, dtype=dtype)
     state = rng.bit_generator.state
     ys = []
     for model, (U, V) in zip(models, truths, strict=True):
@@ -247,9 +236,7 @@ def make_odd(
     n_samples: int = 1000, n_features: Any = 10, n_components: int = 3, *, random_state: int = 0, **options: Any
 ) -> Sample:
     """The odd link of the supplement, y = Σ_j (Uᵀa)_j (Vᵀb)_j without noise: JDR succeeds, pHd fails."""
-    return SyntheticModel("bilinear", n_features, n_components, **{"noise": 0.0, **options}).sample(
-        n_samples, random_state
-    )
+    return make_bilinear(n_samples, n_features, n_components, random_state=random_state, **{"noise": 0.0, **options})
 
 
 def make_even(

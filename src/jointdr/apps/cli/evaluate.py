@@ -52,21 +52,13 @@ def evaluate(
 
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file: --out takes a folder.")
-    counts = _counts(at)
+    options: dict[str, Any] = {"by": by, "n_partitions": partitions, "test_size": test_size, "at": _counts(at)}
+    options |= {"significant": significant, "tune": None if tune == "none" else tune}
     dyads = dyads_of(source)
     out.mkdir(exist_ok=True)  # before the long work, so that a folder that cannot be written is an error at once
     say(f"{dyads!r}")
-    options: dict[str, Any] = {
-        "by": by,
-        "n_partitions": partitions,
-        "test_size": test_size,
-        "at": counts,
-        "significant": significant,
-        "tune": None if tune == "none" else tune,
-        "random_state": seed,
-        "jobs": jobs,
-    }
-    found = compare(dyads, None if methods is None else [name.strip() for name in methods.split(",")], **options)
+    names = None if methods is None else [name.strip() for name in methods.split(",")]
+    found = compare(dyads, names, random_state=seed, jobs=jobs, **options)
     found.to_csv(out)
     say(f"{'Table and plot are' if _draw(found, out / 'evaluation.png') else 'The table is'} in {out}.")
     if json:

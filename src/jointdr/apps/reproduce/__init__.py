@@ -32,6 +32,7 @@ from jointdr.runtime import Array, reporter
 __all__ = ["FIGURES", "Reproduction", "reproduce"]
 
 Exhibit = Figure | RecallFigure | CostTable
+# Each function takes the folder with data (or None) and returns the exhibit to measure.
 FIGURES: dict[str, Callable[[Any], Exhibit]] = {
     "figure1": figure1.make_figure1,
     "violations": violations.make_violations,
@@ -40,7 +41,6 @@ FIGURES: dict[str, Callable[[Any], Exhibit]] = {
     "significant": gene_disease.make_significant,
     "cost": cost.make_costs,
 }
-"""Figures and tables by name: each function takes the folder with data (or None) and returns the exhibit to measure."""
 
 
 @dataclass(frozen=True)
@@ -112,11 +112,13 @@ def reproduce(
     -------
     Reproduction
     """
-    chosen = _checked_names(names)
+    asked = [names] if isinstance(names, str) else list(names)
+    if not asked or not set(asked) <= {*FIGURES, "all"}:
+        raise ValueError(f"names={asked} is not understood; choose from {[*FIGURES, 'all']}.")
     if jobs < 1 or (repetitions is not None and repetitions < 1):
         raise ValueError(f"jobs={jobs} and repetitions={repetitions} must be at least 1.")
     plots.require_matplotlib()
-    exhibits = _exhibits(chosen, data, "all" in ([names] if isinstance(names, str) else names))
+    exhibits = _exhibits(asked, data)
     folder = Path(out)
     studies = list({study.name: study for exhibit in exhibits for study in exhibit.studies}.values())
     with reporter(progress) as report:
@@ -129,21 +131,20 @@ def reproduce(
     return Reproduction(verdicts, tuple(files), claims, tuple(text for part in parts for text in part.texts))
 
 
-def _exhibits(names: list[str], data: Any, everything: bool) -> list[Exhibit]:
-    """The exhibits of these names; of everything, those that the data does not have are left out."""
+def _exhibits(names: list[str], data: Any) -> list[Exhibit]:
+    """The exhibits of these names; of all, those that the data does not have are left out."""
     found = []
-    for name in names:
+    for name in FIGURES if "all" in names else dict.fromkeys(names):
         try:
             found.append(FIGURES[name](data))
         except NothingToShow as reason:
-            if not everything:
+            if "all" not in names:
                 raise
             warnings.warn(f"Left out: {reason}", UserWarning, stacklevel=3)
     return found
 
 
 def _publish(exhibit: Exhibit, values: dict[str, Array], folder: Path) -> Reproduction:
-    """Write the files of one exhibit."""
     if isinstance(exhibit, CostTable):
         text, written = write_costs(exhibit, values, folder)
         return Reproduction((), tuple(written), texts=(text,))
@@ -163,21 +164,12 @@ def _publish(exhibit: Exhibit, values: dict[str, Array], folder: Path) -> Reprod
     return Reproduction(tuple(_verdicts(exhibit, curves)), (*images, numbers))
 
 
-def _checked_names(names: str | Iterable[str]) -> list[str]:
-    asked = [names] if isinstance(names, str) else list(names)
-    unknown = [name for name in asked if name not in FIGURES and name != "all"]
-    if unknown or not asked:
-        raise ValueError(f"names={asked} is not understood; choose from {[*FIGURES, 'all']}.")
-    return list(FIGURES) if "all" in asked else list(dict.fromkeys(asked))
-
-
 def _verdicts(figure: Figure, curves: dict[tuple[str, str], Curve]) -> list[Verdict]:
     """One per line that the paper has values for; a line that several panels show is judged once."""
     found: dict[tuple[str, str], Verdict] = {}
-    for panel in figure.panels:
-        for line in panel.lines:
-            key = line.study.name, line.curve
-            answer = verdict(figure.name, panel.title, line, curves[key])
-            if answer is not None:
-                found.setdefault(key, answer)
+    for panel, line in figure.lines:
+        key = line.study.name, line.curve
+        answer = verdict(figure.name, panel.title, line, curves[key])
+        if answer is not None:
+            found.setdefault(key, answer)
     return list(found.values())

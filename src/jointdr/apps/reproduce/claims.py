@@ -13,29 +13,16 @@ from jointdr.runtime import Array
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of the form "this is higher than that".
-
-    Attributes
-    ----------
-    figure : str
-    statement : str
-        "This over that" is the recall of this minus that of that.
-    paper : str
-        The paper's words on it; empty if it has none, and there is nothing to judge.
-    differences : (partitions,) array
-    least : float
-        The statement holds if their mean is above this.
-    """
+    """One statement of the form "this is higher than that"."""
 
     figure: str
-    statement: str
-    paper: str
-    differences: Array
-    least: float = 0.0
+    statement: str  # "this over that" is the recall of this minus that of that
+    paper: str  # its words on it; empty if it has none, and there is nothing to judge
+    differences: Array  # (partitions,)
+    least: float = 0.0  # the statement holds if the mean of the differences is above this
 
     @property
     def mean(self) -> float:
-        """The mean of the differences."""
         return float(np.mean(self.differences))
 
     @property
@@ -49,14 +36,12 @@ class Claim:
         """Ok or no if the 95 % interval of the mean is above or below `least`; unclear if it reaches across."""
         if not self.paper:
             return None
-        chance = reach(len(self.differences)) * self.error
-        if not abs(self.mean - self.least) > chance:
+        if not abs(self.mean - self.least) > reach(len(self.differences)) * self.error:
             return "unclear"
         return "ok" if self.mean > self.least else "no"
 
     @property
     def row(self) -> dict[str, str]:
-        """The claim as text, for a table."""
         return {
             "figure": self.figure,
             "statement": self.statement,

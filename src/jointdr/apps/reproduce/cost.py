@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -37,68 +37,52 @@ R, SWEEPS = 10, 5
 Call = Callable[[], object]
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(NamedTuple):
     """The m at which n is fixed, and the n at which m is fixed; none where the original features are not there."""
 
     m: tuple[int, ...]
-    fixed_n: int
-    n: tuple[int, ...]
-    fixed_m: int
+    fixed_n: int = 1
+    n: tuple[int, ...] = ()
+    fixed_m: int = 0
 
 
 GRID = Sizes(m=(750, 1500, 3000, 6000), fixed_n=100, n=(50, 100, 200, 400), fixed_m=4000)
 TABLES = Sizes(m=(8000, 16_000, 32_000, 64_000), fixed_n=100, n=(50, 100, 200, 400), fixed_m=16_000)
 PAIRS = Sizes(m=(50, 100, 200, 400), fixed_n=100, n=(50, 100, 200, 400), fixed_m=200)
-POINTS = Sizes(m=(200, 400, 800, 1600), fixed_n=1, n=(), fixed_m=0)
-MANY = Sizes(m=(20_000, 40_000, 80_000, 160_000), fixed_n=1, n=(), fixed_m=0)
-ENTITIES = Sizes(m=(750, 1500, 3000, 6000), fixed_n=1, n=(), fixed_m=0)
-
+POINTS = Sizes(m=(200, 400, 800, 1600))
+MANY = Sizes(m=(20_000, 40_000, 80_000, 160_000))
+ENTITIES = Sizes(m=(750, 1500, 3000, 6000))
+# The sizes of one partition in the paper, at which predictions with cpHd are timed.
 PAPER = {"m_D": 2122, "m_G": 2020, "r": 80, "held_out": 236}
-"""The sizes of one partition in the paper, at which predictions with cpHd are timed."""
-
-PER_READ = 32
-"""Predictions by the definition that share the reading of the known pairs."""
+PER_READ = 32  # predictions by the definition that share the reading of the known pairs
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One row of the table.
-
-    Attributes
-    ----------
-    method, name, paper : str
-        The method, the name of the stage, and the paper's O(·).
-    operations : callable
-        Of m and n: the number of operations of that formula.
-    prepare : callable
-        Of m and n: the call to be timed at this size.
-    sizes : Sizes
-    """
+    """One row of the table: a stage of a method."""
 
     method: str
     name: str
-    paper: str
-    operations: Callable[[int, int], float]
-    prepare: Callable[[int, int], Call]
+    paper: str  # its O(·)
+    operations: Callable[[int, int], float]  # of m and n, by that formula
+    prepare: Callable[[int, int], Call]  # of m and n: the call to be timed at this size
     sizes: Sizes
 
     def points(self, varies: str) -> list[tuple[int, int]]:
         """The sizes along m or n."""
-        sizes = self.sizes
-        return [(m, sizes.fixed_n) for m in sizes.m] if varies == "m" else [(sizes.fixed_m, n) for n in sizes.n]
+        m, fixed_n, n, fixed_m = self.sizes
+        return [(k, fixed_n) for k in m] if varies == "m" else [(fixed_m, k) for k in n]
 
     def study(self, varies: str) -> Study:
         """The seconds of one call at each size."""
-        x = self.sizes.m if varies == "m" else self.sizes.n
+        x, points = getattr(self.sizes, varies), self.points(varies)
         name = f"cost-{self.method}-{self.name}-{varies}".lower().replace(", ", "-").replace(" ", "-")
-        settings = {"places": self.points(varies), "r": R, "sweeps": SWEEPS}
-        measure = partial(_seconds, self.prepare, self.points(varies))
+        settings = {"places": points, "r": R, "sweeps": SWEEPS}
+        measure = partial(_seconds, self.prepare, points)
         return Study(name, varies, x, ("seconds",), measure, settings, 4.0, 3, 1, alone=True)
 
 
-@dataclass(frozen=True)
-class CostTable:
+class CostTable(NamedTuple):
     """The table, by the name under which it is reproduced."""
 
     name: str
@@ -106,7 +90,6 @@ class CostTable:
 
     @property
     def studies(self) -> tuple[Study, ...]:
-        """Everything that is timed: each stage along m and n, and predictions with cpHd."""
         along = [stage.study(v) for stage in self.stages for v in ("m", "n") if stage.points(v)]
         return (*along, _joint_study())
 
@@ -122,8 +105,7 @@ def write_costs(costs: CostTable, values: Mapping[str, Array], folder: Path) -> 
     for stage in costs.stages:
         cells = []
         for varies in ("m", "n"):
-            points = stage.points(varies)
-            if not points:
+            if not (points := stage.points(varies)):
                 cells.append("–")
                 continue
             study = stage.study(varies)
@@ -133,8 +115,7 @@ def write_costs(costs: CostTable, values: Mapping[str, Array], folder: Path) -> 
             for (m, n), s in zip(points, seconds, strict=True):
                 rows.append({"method": stage.method, "stage": stage.name, "m": m, "n": n, "seconds": f"{s:.3g}"})
         body.append((stage.name, stage.method, *cells, stage.paper))
-    text = markdown_table(("stage", "method", "in m", "in n", "paper"), body)
-    text = f"{text}\n\n{_joint_text(values)}"
+    text = f"{markdown_table(('stage', 'method', 'in m', 'in n', 'paper'), body)}\n\n{_joint_text(values)}"
     write_rows(rows, folder / "cost.csv")
     write_file(folder / "cost.md", text + "\n")
     return text, [folder / "cost.md", folder / "cost.csv"]
@@ -152,27 +133,18 @@ def grid(m: int, n: int) -> Dyads:
 
 
 def _fitting(model: Any) -> Callable[[int, int], Call]:
-    def prepare(m: int, n: int) -> Call:
-        dyads = grid(m, n)
-        return lambda: model.fit(dyads)
-
-    return prepare
+    return lambda m, n: partial(model.fit, grid(m, n))
 
 
-def _transforming(model: Any) -> Callable[[int, int], Call]:
-    def prepare(m: int, n: int) -> Call:
-        A, B = np.random.default_rng(1).standard_normal((2, m, n))
-        fitted = model.fit(grid(2 * n, n))  # the embeddings, from any data
-        return lambda: fitted.transform((A, B))
-
-    return prepare
+def _transforming(model: Any, m: int, n: int) -> Call:
+    A, B = np.random.default_rng(1).standard_normal((2, m, n))
+    return partial(model.fit(grid(2 * n, n)).transform, (A, B))  # the embeddings come from any data
 
 
 def _transforming_pairs(m: int, n: int) -> Call:
     """Every pair has features of its own: Dᵀ[a; b]."""
     X, _ = grid(m, n).triples()
-    model = PHD(R, concatenate=True).fit(grid(2 * n, n))
-    return lambda: model.transform_joint(X)
+    return partial(PHD(R, concatenate=True).fit(grid(2 * n, n)).transform_joint, X)
 
 
 def _kernels(m: int, n: int) -> Call:
@@ -186,16 +158,14 @@ def _one_score(m: int, n: int) -> Call:
     """Kernel regression on separate features: these evaluations, and K_D Y K_Gᵀ."""
     rng = np.random.default_rng(2)
     Z, Y = rng.standard_normal((2, m, R)), rng.standard_normal((m, m))
-    regression = KernelRegression(bandwidth=5.0).fit(Dyads(Y, *Z))
-    return lambda: regression.predict((Z[0][:1], Z[1][:1]))
+    return partial(KernelRegression(bandwidth=5.0).fit(Dyads(Y, *Z)).predict, (Z[0][:1], Z[1][:1]))
 
 
 def _one_joint_score(m: int, n: int) -> Call:
     """Kernel regression on features of pairs: m_D m_G evaluations."""
     rng = np.random.default_rng(2)
     Z, y = rng.standard_normal((m * m, 2 * R)), rng.standard_normal(m * m)
-    regression = KernelRegression(bandwidth=5.0).fit(Z, y)
-    return lambda: regression.predict(Z[:1])
+    return partial(KernelRegression(bandwidth=5.0).fit(Z, y).predict, Z[:1])
 
 
 def _one_product(m: int, n: int) -> Call:
@@ -225,7 +195,8 @@ def _stages() -> Iterator[Stage]:
         yield Stage(method, "embeddings", paper, operations, _fitting(model), GRID)
     for method, (model, *_) in ESTIMATING.items():
         if method != "cpHd":
-            yield Stage(method, "features", SEPARATE, lambda m, n: 2 * m * n * R, _transforming(model), TABLES)
+            prepare = partial(_transforming, model)
+            yield Stage(method, "features", SEPARATE, lambda m, n: 2 * m * n * R, prepare, TABLES)
     yield Stage("cpHd", "features", OF_PAIRS, lambda m, n: 2 * m * m * n * R, _transforming_pairs, PAIRS)
     separate = "JDR, PCA, pHd, sOLS"
     yield Stage(separate, "kernels", "m_D + m_G kernel evaluations", lambda m, n: 2 * m, _kernels, MANY)

@@ -25,15 +25,11 @@ from jointdr.runtime import Array
 
 K = tuple(range(10, 101, 10))
 RANKS = (20, 40, 60, 80, 100)
-SHOWN_RANK = 80
-"""The r of the curves along k."""
-
+SHOWN_RANK = 80  # the r of the curves along k
 PARTITIONS, FAST_PARTITIONS = 20, 3
-COMPARABLE = 0.02
-"""Recalls that differ by no more are called comparable."""
+COMPARABLE = 0.02  # recalls that differ by no more are called comparable
 
-JOINT = "cpHd + KR"
-OURS, IMC_NAME = "JDR + KR", "IMC"
+OURS, IMC_NAME, JOINT = "JDR + KR", "IMC", "cpHd + KR"
 ALPHAS = [0.001, 0.01, 0.1, 1.0, 10.0]
 
 # The powers of the spectrum that coordinates are scaled by: ½ is the paper's for JDR, and the others are offered it.
@@ -50,25 +46,18 @@ BASELINES = {
     "columns ignored": "genes ignored",
     "popularity": "popularity",
 }
-COLOURS = {
-    OURS: "tab:blue",
-    "PCA + KR": "tab:orange",
-    "pHd + KR": "tab:green",
-    "sOLS + KR": "tab:purple",
-    IMC_NAME: "tab:red",
-    JOINT: "tab:brown",
-    "JDR, tuned": "navy",
-    "no reduction": "black",
-    "genes ignored": "0.45",
-    "popularity": "0.7",
-}
-SECONDS = {
-    JOINT: 150.0,
-    IMC_NAME: 4.0,
-    "popularity": 0.3,
-    "genes ignored": 1.5,
-    "no reduction": 5.0,
-    "JDR, tuned": 20.0,
+# the colour of each method, and about how long one partition takes
+STYLE = {
+    OURS: ("tab:blue", 14.0),
+    "PCA + KR": ("tab:orange", 14.0),
+    "pHd + KR": ("tab:green", 14.0),
+    "sOLS + KR": ("tab:purple", 14.0),
+    IMC_NAME: ("tab:red", 4.0),
+    JOINT: ("tab:brown", 150.0),
+    "JDR, tuned": ("navy", 20.0),
+    "no reduction": ("black", 5.0),
+    "genes ignored": ("0.45", 1.5),
+    "popularity": ("0.7", 0.3),
 }
 
 
@@ -98,7 +87,8 @@ def make_significant(data: Any = None) -> RecallFigure:
 
 def _series(source: GeneDiseaseData) -> tuple[Series, ...]:
     """All methods, those of the paper first."""
-    ranks = _ranks(source.reduced)
+    most = min(*source.reduced.n_features, *(m // 2 for m in source.reduced.shape))
+    ranks = [r for r in RANKS if r <= most] or [most]  # the paper's, as far as there are features and entities
     shown = max([r for r in ranks if r <= SHOWN_RANK], default=ranks[0])
     by_rank: dict[str, Callable[[int], Method]] = {
         name: partial(_kernel_regression, *embedding) for name, embedding in EMBEDDINGS.items()
@@ -106,22 +96,13 @@ def _series(source: GeneDiseaseData) -> tuple[Series, ...]:
     by_rank[IMC_NAME] = lambda r: Method(IMC(r), {"alpha": ALPHAS})
     found = []
     for name, of_rank in by_rank.items():
-        study = _study(name, source, source.reduced, {f"r = {r}": of_rank(r) for r in ranks})
-        found.append(Series(name, study, COLOURS[name], {r: f"r = {r}" for r in ranks}, shown))
+        found.append(_one_series(name, source, source.reduced, {r: of_rank(r) for r in ranks}, shown))
     joint = Method(JointKernelRegression(shown, random_state=0))
-    study = _study(JOINT, source, source.reduced, {f"r = {shown}": joint})
-    found.append(Series(JOINT, study, COLOURS[JOINT], {shown: f"r = {shown}"}, shown))
+    found.append(_one_series(JOINT, source, source.reduced, {shown: joint}, shown))
     for name, label in BASELINES.items():
         table = source.reduced if name == "JDR" else source.dyads
-        study = _study(label, source, table, {"tuned": standard_methods(table, [name])[name]})
-        found.append(Series(label, study, COLOURS[label], {None: "tuned"}, None))
+        found.append(_one_series(label, source, table, {None: standard_methods(table, [name])[name]}, None))
     return tuple(found)
-
-
-def _ranks(dyads: Dyads) -> list[int]:
-    """The paper's, as far as there are features and entities."""
-    most = min(*dyads.n_features, *(m // 2 for m in dyads.shape))
-    return [r for r in RANKS if r <= most] or [most]
 
 
 def _kernel_regression(embedding: type, scales: list[Any], r: int) -> Method:
@@ -134,25 +115,27 @@ def _kernel_regression(embedding: type, scales: list[Any], r: int) -> Method:
     return Method(AssociationModel(embedding(r), scale=scales[0], random_state=0), stages)
 
 
-def _study(name: str, source: GeneDiseaseData, dyads: Dyads, methods: Mapping[str, Method]) -> Study:
-    """Recall at all k of each method, and below them of significant associations if there are any."""
-    curves = tuple(f"{prefix}{curve}" for prefix in _prefixes(source) for curve in methods)
-    return Study(
-        f"gene-disease-{name.lower().replace(' + ', '-').replace(',', '').replace(' ', '-')}",
+def _one_series(
+    label: str, source: GeneDiseaseData, dyads: Dyads, by_rank: Mapping[int | None, Method], shown: int | None
+) -> Series:
+    """Recall at all k of a method for each r, and below them of significant associations if there are any."""
+    names = {r: "tuned" if r is None else f"r = {r}" for r in by_rank}
+    methods = {names[r]: method for r, method in by_rank.items()}
+    prefixes = ("", "significant ") if source.significant else ("",)
+    colour, seconds = STYLE[label]
+    study = Study(
+        f"gene-disease-{label.lower().replace(' + ', '-').replace(',', '').replace(' ', '-')}",
         "k",
         K,
-        curves,
-        partial(_recalls, dyads, source.truth, dict(methods), bool(source.significant)),
+        tuple(f"{prefix}{curve}" for prefix in prefixes for curve in methods),
+        partial(_recalls, dyads, source.truth, methods, bool(source.significant)),
         {"data": source.fingerprint, "methods": {curve: _settings(method) for curve, method in methods.items()}},
-        seconds=SECONDS.get(name, 14.0),
-        repetitions=PARTITIONS,
-        fast_repetitions=FAST_PARTITIONS,
+        seconds,
+        PARTITIONS,
+        FAST_PARTITIONS,
         stream="gene-disease",
     )
-
-
-def _prefixes(source: GeneDiseaseData) -> tuple[str, ...]:
-    return ("", "significant ") if source.significant else ("",)
+    return Series(label, study, colour, names, shown)
 
 
 def _settings(method: Method) -> dict[str, str]:
@@ -163,9 +146,8 @@ def _settings(method: Method) -> dict[str, str]:
 
 def _recalls(dyads: Dyads, truth: Array | None, methods: Mapping[str, Method], marked: bool, seed: int) -> Array:
     """Recall at each k in one partition, (methods, k), twice if some pairs are marked as significant."""
-    result = evaluate(
-        dyads, methods, n_partitions=1, at=K, truth=truth, tune="each", random_state=seed % 2**32, progress=False
-    )
+    options: dict[str, Any] = {"tune": "each", "random_state": seed % 2**32, "progress": False}
+    result = evaluate(dyads, methods, n_partitions=1, at=K, truth=truth, **options)
     if result.failures:
         raise RuntimeError("; ".join(f"{name}: {error}" for name, error in result.failures.items()))
     values = {outcome.method: outcome.values for outcome in result.outcomes}
@@ -180,14 +162,14 @@ def _claims(figure: str, prefix: str, series: tuple[Series, ...], values: Values
     """Differences in recall, at the largest k unless another is named."""
     by_name = {s.label: s for s in series}
     jdr, imc = by_name[OURS], by_name[IMC_NAME]
+    others = [s for s in series if s.shown is not None and s not in (jdr, imc)]
     shown = jdr.shown
 
     def recall(s: Series, r: int | None, prefix: str = prefix) -> Array:
         return s.values(values, prefix, r)
 
     def last(v: Array) -> Array:
-        there = np.flatnonzero(np.isfinite(v).all(axis=0))
-        return v[:, there[-1]]
+        return v[:, np.flatnonzero(np.isfinite(v).all(axis=0))[-1]]
 
     for r in jdr.curves:
         paper = "significantly better" if r is not None and r >= 40 else "better"
@@ -198,17 +180,14 @@ def _claims(figure: str, prefix: str, series: tuple[Series, ...], values: Values
     yield Claim(figure, statement, "consistently higher at different k", along[:, worst])
     if prefix:
         pair = [last(recall(jdr, shown, p) - recall(imc, shown, p)) for p in (prefix, "")]
-        yield Claim(
-            figure, f"{OURS} over IMC, r = {shown}, minus that of all links", "more pronounced", pair[0] - pair[1]
-        )
-    for s in series:
-        if s.shown is not None and s not in (jdr, imc):
-            difference = last(recall(jdr, shown) - recall(s, shown))
-            yield Claim(figure, f"{OURS} over {s.label}, r = {shown}", "JDR is crucial", difference)
-    for s in series:
-        if s.shown is not None and s not in (jdr, imc):
-            paper, difference = "comparable to or worse than IMC", last(recall(imc, shown) - recall(s, shown))
-            yield Claim(figure, f"IMC over {s.label}, r = {shown}", paper, difference, -COMPARABLE)
+        statement = f"{OURS} over IMC, r = {shown}, minus that of all links"
+        yield Claim(figure, statement, "more pronounced", pair[0] - pair[1])
+    for s in others:
+        difference = last(recall(jdr, shown) - recall(s, shown))
+        yield Claim(figure, f"{OURS} over {s.label}, r = {shown}", "JDR is crucial", difference)
+    for s in others:
+        paper, difference = "comparable to or worse than IMC", last(recall(imc, shown) - recall(s, shown))
+        yield Claim(figure, f"IMC over {s.label}, r = {shown}", paper, difference, -COMPARABLE)
     for s in series:
         if s.shown is None:
             difference = last(recall(jdr, shown) - recall(s, None))

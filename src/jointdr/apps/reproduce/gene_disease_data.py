@@ -26,44 +26,26 @@ from jointdr.runtime import Archive, Array
 
 ARCHIVE = "gda_humannet_omimgenes.npz"
 CURATED = "Y_curated_v3"
+# files in their original formats, by the beginning or a part of their names
 ORIGINAL = {
     "MimMiner": "MimMiner*",
     "HumanNet": "HumanNet*",
     "DisGeNET": "*gene_disease_associations*",
     "OMIM to UMLS": "omim_to_umls*",
 }
-"""Files in their original formats, by the beginning or a part of their names."""
-
-DISEASES = 2358
-"""As many as in the paper are taken from the HPO data."""
+DISEASES = 2358  # as many as in the paper are taken from the HPO data
 
 
 @dataclass(frozen=True)
 class GeneDiseaseData:
-    """The data of the recall figures.
+    """The data of the recall figures."""
 
-    Attributes
-    ----------
-    dyads : Dyads
-        Diseases are rows, genes columns.
-    reduced : Dyads
-        The same with features whose covariance can be inverted, see `jointdr.evaluation.reduce_features`.
-    truth : (m_D, m_G) CSR array, or None
-        Positive for the significant associations; if None, those with a score above 0.01 are.
-    about : str
-        A description in a few words.
-    significant : str
-        The meaning of significant on it, in words; empty if it has none.
-    fingerprint : str
-        Changes when the data does.
-    """
-
-    dyads: Dyads
-    reduced: Dyads
-    truth: Array | None
-    about: str
-    significant: str
-    fingerprint: str
+    dyads: Dyads  # diseases are rows, genes columns
+    reduced: Dyads  # with features whose covariance can be inverted, see `jointdr.evaluation.reduce_features`
+    truth: Array | None  # CSR, positive for the significant associations; if None, those with a score above 0.01 are
+    about: str  # a description in a few words
+    significant: str  # the meaning of significant on it, in words; empty if it has none
+    fingerprint: str  # changes when the data does
 
 
 def load_gene_diseases(data: str | os.PathLike[str] | None) -> GeneDiseaseData:
@@ -88,9 +70,8 @@ def _read_data(data: str | None) -> GeneDiseaseData:
         return _from_archive(folder / ARCHIVE)
     found = {name: sorted(folder.glob(pattern)) for name, pattern in ORIGINAL.items()}
     if missing := [f"{name} ({ORIGINAL[name]})" for name, paths in found.items() if len(paths) != 1]:
-        raise FileNotFoundError(
-            f"data={data!r} has neither {ARCHIVE} nor one file of each of these: {', '.join(missing)}."
-        )
+        wanted = ", ".join(missing)
+        raise FileNotFoundError(f"data={data!r} has neither {ARCHIVE} nor one file of each of these: {wanted}.")
     return _from_original({name: paths[0] for name, paths in found.items()})
 
 
@@ -100,7 +81,7 @@ def _from_archive(path: Path) -> GeneDiseaseData:
     with Archive(path) as arrays:
         has_curated = f"{CURATED}_data" in arrays
     curated = read_scores(path, CURATED) if has_curated else None
-    words = "in DisGeNET's curated set, a substitute for scores above 0.01" if curated is not None else ""
+    words = "in DisGeNET's curated set, a substitute for scores above 0.01" if has_curated else ""
     about = f"a re-creation of the paper's data, {dyads.shape[0]} diseases × {dyads.shape[1]} genes"
     return GeneDiseaseData(dyads, reduce_features(dyads), curated, about, words, _hash_of(path))
 

@@ -17,6 +17,7 @@ rounding, for m_D m_G multiplications a prediction instead of as many kernels of
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any, Self
 
 import numpy as np
@@ -24,14 +25,10 @@ import numpy as np
 from jointdr.data import Dyads, Split, splits
 from jointdr.estimators import PHD
 from jointdr.prediction import Recommender, ScoreBlock, judged, spread, squared_distances
-from jointdr.runtime import Array, csr_rows, is_sparse, slices
+from jointdr.runtime import Array, check_number, csr_rows, is_sparse, slices
 
-LIMIT = 600.0
-"""Exponents may differ by so much within a row, so that underflow loses less than exp(−100) of the sum."""
-
-JOINT_BANDWIDTHS = (0.03, 0.04, 0.055, 0.075, 0.1, 0.2)
-JOINT_SCALES = (0.5, None)
-"""Values that ``"auto"`` tries, all of both."""
+LIMIT = 600.0  # exponents may differ by so much within a row, so that underflow loses less than exp(−100) of the sum
+JOINT_BANDWIDTHS, JOINT_SCALES = (0.03, 0.04, 0.055, 0.075, 0.1, 0.2), (0.5, None)  # "auto" tries all of both
 
 
 class JointKernelRegression(Recommender):
@@ -91,13 +88,12 @@ class JointKernelRegression(Recommender):
         dyads = self._dyads(Y, A, B, observed)
         if not dyads.is_complete:
             raise ValueError("JointKernelRegression needs every pair to be observed: leave observed out.")
-        self.bandwidth_, self.scale_ = self.bandwidth, self.scale
-        if isinstance(self.bandwidth, str):
-            if self.bandwidth != "auto":
-                raise ValueError(f"bandwidth={self.bandwidth!r} must be 'auto' or a positive number.")
+        if isinstance(self.bandwidth, str) and self.bandwidth == "auto":
             self.bandwidth_, self.scale_ = self._choose(dyads)
-        if not self.bandwidth_ > 0:
-            raise ValueError(f"bandwidth={self.bandwidth!r} must be 'auto' or a positive number.")
+        else:
+            expected = "'auto' or a positive number"
+            check_number("bandwidth", self.bandwidth, 0.0, strictly=True, expected=expected)
+            self.bandwidth_, self.scale_ = self.bandwidth, self.scale
         self._prepare(PHD(self.n_components, concatenate=True).fit(dyads), dyads)
         return self
 
@@ -107,12 +103,11 @@ class JointKernelRegression(Recommender):
         some = split.test.rows(np.arange(min(self.tuning_rows, split.test.shape[0])))
         embedding = PHD(self.n_components, concatenate=True).fit(split.train)
         found: dict[tuple[float, float | None], float] = {}
-        for scale in JOINT_SCALES:
-            for h in JOINT_BANDWIDTHS:
-                model = JointKernelRegression(self.n_components, bandwidth=h, scale=scale)
-                model.bandwidth_, model.scale_ = h, scale
-                model._prepare(embedding, split.train)
-                found[h, scale] = judged(model.predict(some.A), Split(split.train, some, "rows"), recall=True)
+        for scale, h in product(JOINT_SCALES, JOINT_BANDWIDTHS):
+            model = JointKernelRegression(self.n_components, bandwidth=h, scale=scale)
+            model.bandwidth_, model.scale_ = h, scale
+            model._prepare(embedding, split.train)
+            found[h, scale] = judged(model.predict(some.A), Split(split.train, some, "rows"), recall=True)
         return max(found, key=lambda setting: found[setting])
 
     def _prepare(self, embedding: PHD, dyads: Dyads) -> None:
@@ -121,7 +116,7 @@ class JointKernelRegression(Recommender):
         self.embedding_ = embedding
         D = embedding.joint_embedding_ * embedding.joint_singular_values_ ** (self.scale_ or 0.0)
         n_1 = dyads.n_features[0]
-        parts = [_coordinates(X, P) for X, P in ((dyads.A, D[:n_1]), (dyads.B, D[n_1:]))]
+        parts = [np.asarray(dyads.A @ D[:n_1]), np.asarray(dyads.B @ D[n_1:])]
         # Pairs of a grid are as far apart as their rows and columns are together: entities vary independently in it.
         h = self.bandwidth_ * float(np.hypot(spread(parts[0]), spread(parts[1])))
         self._map, self._origin = D[:n_1] / h, parts[0].mean(axis=0) / h
@@ -132,7 +127,7 @@ class JointKernelRegression(Recommender):
     def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], ScoreBlock]:
         if B is not None:
             raise ValueError("JointKernelRegression predicts scores with known columns only: leave B_new out.")
-        U = self.coordinates_[0] if A is None else _coordinates(A, self._map) - self._origin
+        U = self.coordinates_[0] if A is None else np.asarray(A @ self._map) - self._origin
         return lambda at: ScoreBlock(np.stack([self._row(u) for u in U[at]]))
 
     def _row(self, u: Array) -> Array:
@@ -177,16 +172,8 @@ class JointKernelRegression(Recommender):
 def by_definition(Z: Array, points: Array, y: Array, max_bytes: float = 2e8) -> Array:
     """Kernel regression at the points Z, with one evaluation of the kernel for each point and each of `points`.
 
-    For comparison: of all pairs of a grid, `points` is an (m_A m_B, 2r) array. The distances of a block of points are a
-    product of matrices, in the precision that is given.
-
-    Parameters
-    ----------
-    Z : (predictions, 2r) array
-    points : (m, 2r) array
-    y : (m,) array
-    max_bytes : float
-        Memory for a block.
+    For comparison: of all pairs of a grid, `points` is an (m_A m_B, 2r) array, and `y` has their scores. The distances
+    of a block of points, of at most `max_bytes`, are a product of matrices, in the precision that is given.
     """
     half = 0.5 * np.einsum("ik,ik->i", points, points)
     least = np.full(len(Z), np.inf)
@@ -200,7 +187,3 @@ def by_definition(Z: Array, points: Array, y: Array, max_bytes: float = 2e8) -> 
         least = lower
     result: Array = sums[0] / sums[1]
     return result
-
-
-def _coordinates(X: Array, P: Array) -> Array:
-    return np.asarray(X @ P)

@@ -1,4 +1,4 @@
-"""What the paper plots, as numbers: they stand as tables in its LaTeX source, under the labels given here.
+"""Values that the paper plots: they stand as tables in its LaTeX source, under the labels given here.
 
 The paper is Li, Wen, Cheng and Bresler, *Joint Dimensionality Reduction for Separable Embedding Estimation*. Values are
 natural logarithms of the mean NSEE over 100 repetitions; the source has log(x) as well, here x itself.
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-REPETITIONS = 100
-"""How many repetitions stand behind each plotted value (section 6.1)."""
+REPETITIONS = 100  # behind each plotted value (section 6.1)
 
 
 class Plotted(NamedTuple):

@@ -15,11 +15,7 @@ from jointdr.apps.reproduce.synthetic import Cell, nsee_study
 from jointdr.datasets import SyntheticModel
 
 N, R = 10, 3
-METHODS = {
-    "JDR": JDR(R, normalize=None),
-    "pHd": PHD(R),
-    "JDR, all moments": JDR(R, normalize=None, moments="all"),
-}
+METHODS = {"JDR": JDR(R, normalize=None), "pHd": PHD(R), "JDR, all moments": JDR(R, normalize=None, moments="all")}
 COLOURS = {"JDR": "tab:blue", "pHd": "tab:red", "JDR, all moments": "tab:green"}
 
 # link of the supplement: (link of the model, title, tolerance)
@@ -40,7 +36,5 @@ def _panel(name: str) -> Panel:
     m = PLOTTED[name, "JDR"].x
     curves = {label: [Cell(model, method, rows) for rows in m] for label, method in METHODS.items()}
     points = nsee_study(f"phd-{name}", "m", m, curves)
-    return Panel(
-        title,
-        tuple(Line(label, points, label, COLOURS[label], PLOTTED.get((name, label)), tolerance) for label in METHODS),
-    )
+    lines = (Line(label, points, label, COLOURS[label], PLOTTED.get((name, label)), tolerance) for label in METHODS)
+    return Panel(title, tuple(lines))

@@ -32,15 +32,9 @@ def draw_figure(figure: Figure, curves: Curves, paths: list[Path]) -> None:
     for ax in axes.flat:
         entries |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
     canvas.suptitle(figure.title)
-    made = sorted({curves[line.study.name, line.curve].repetitions for panel in figure.panels for line in panel.lines})
-    canvas.legend(
-        entries.values(),
-        entries.keys(),
-        loc="outside lower center",
-        ncols=4,
-        frameon=False,
-        title=f"{' or '.join(map(str, made))} repetitions; bars and ± are 95 % intervals",
-    )
+    made = sorted({curves[line.study.name, line.curve].repetitions for _, line in figure.lines})
+    note = f"{' or '.join(map(str, made))} repetitions; bars and ± are 95 % intervals"
+    canvas.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=4, frameon=False, title=note)
     write_canvas(canvas, figure.name, paths)
 
 
@@ -73,8 +67,13 @@ def _draw_line(ax: Any, line: Line, curve: Curve) -> None:
     bars = np.nan_to_num(reach(curve.repetitions) * mean * curve.error)
     ax.errorbar(curve.x, mean, bars, color=line.colour, marker=".", linewidth=1.5, capsize=2, label=line.label)
     if line.plotted:
-        style: dict[str, Any] = {"linestyle": (0, (4, 3)), "linewidth": 1.0, "marker": "o", "markersize": 9}
-        style["markerfacecolor"] = "none"
+        style: dict[str, Any] = {
+            "linestyle": (0, (4, 3)),
+            "linewidth": 1.0,
+            "marker": "o",
+            "markersize": 9,
+            "mfc": "none",
+        }
         ax.plot(curve.x, np.exp(line.plotted.log_nsee), color=line.colour, zorder=3, **style)
         ax.plot([], [], color="0.3", label="the paper's", **style)
 

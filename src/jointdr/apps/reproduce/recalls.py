@@ -16,29 +16,18 @@ from jointdr.apps.reproduce.study import Study
 from jointdr.plot import new_figure
 from jointdr.runtime import Array
 
-Values = Mapping[str, Array]
-"""Results by the name of the study: (repetitions, curves, x)."""
+Values = Mapping[str, Array]  # results by the name of the study: (repetitions, curves, x)
 
 
 @dataclass(frozen=True)
 class Series:
-    """One method: the curves of a study for each r, or one curve of a method that has no r or tunes it.
-
-    Attributes
-    ----------
-    label : str
-    study : Study
-    colour : str
-    curves : mapping of r (or None) to the name of a curve
-    shown : int or None
-        The r of the curve along k; None for a method that the paper did not try.
-    """
+    """One method: the curves of a study for each r, or one curve of a method that has no r or tunes it."""
 
     label: str
     study: Study
     colour: str
-    curves: Mapping[int | None, str]
-    shown: int | None
+    curves: Mapping[int | None, str]  # their names, by r
+    shown: int | None  # the r of the curve along k; None for a method that the paper did not try
 
     def values(self, measured: Values, prefix: str, r: int | None) -> Array:
         """The recalls with r directions, (repetitions, x)."""
@@ -47,26 +36,16 @@ class Series:
 
 @dataclass(frozen=True)
 class RecallFigure:
-    """Recalls of several methods, by the name under which they are reproduced.
-
-    Attributes
-    ----------
-    name, title : str
-    quantity : {"recall", "significant recall"}
-    series : tuple of Series
-    statements : callable
-        Of the series and the values: the paper's claims about them.
-    """
+    """Recalls of several methods, by the name under which they are reproduced."""
 
     name: str
     title: str
-    quantity: str
+    quantity: str  # "recall" or "significant recall"
     series: tuple[Series, ...]
-    statements: Callable[[tuple[Series, ...], Values], Iterable[Claim]]
+    statements: Callable[[tuple[Series, ...], Values], Iterable[Claim]]  # the paper's claims about these values
 
     @property
     def studies(self) -> tuple[Study, ...]:
-        """All that has to be measured."""
         return tuple(s.study for s in self.series)
 
     @property
@@ -75,7 +54,6 @@ class RecallFigure:
         return self.quantity.removesuffix("recall")
 
     def claims(self, values: Values) -> list[Claim]:
-        """The claims of the paper on these values."""
         return list(self.statements(self.series, values))
 
 
@@ -84,20 +62,12 @@ def write_recalls(figure: RecallFigure, values: Values, path: Path) -> None:
     rows = []
     for s in figure.series:
         for r in s.curves:
-            found = s.values(values, figure.prefix, r)
-            for k, v in zip(s.study.x, found.T, strict=True):
-                rows.append(
-                    {
-                        "method": s.label,
-                        "r": "" if r is None else r,
-                        "k": f"{k:g}",
-                        "partitions": len(v),
-                        figure.quantity: f"{v.mean():.5f}",
-                        "standard_deviation": f"{_deviation(v):.5f}",
-                        "standard_error": f"{_deviation(v) / np.sqrt(len(v)):.5f}",
-                        "in_the_paper": "no" if s.shown is None else "yes",
-                    }
-                )
+            for k, v in zip(s.study.x, s.values(values, figure.prefix, r).T, strict=True):
+                row = {"method": s.label, "r": "" if r is None else r, "k": f"{k:g}", "partitions": len(v)}
+                row[figure.quantity] = f"{v.mean():.5f}"
+                row["standard_deviation"] = f"{_deviation(v):.5f}"
+                row["standard_error"] = f"{_deviation(v) / np.sqrt(len(v)):.5f}"
+                rows.append({**row, "in_the_paper": "no" if s.shown is None else "yes"})
     write_rows(rows, path)
 
 
@@ -123,8 +93,7 @@ def _draw_curves(ax: Any, figure: RecallFigure, values: Values) -> None:
         if s.shown is None:
             style = {"linestyle": ":", "marker": "", "linewidth": 1.8}
         ax.plot(s.study.x, v.mean(axis=0), color=s.colour, label=s.label, markersize=4, **style)
-    shown = next(s.shown for s in figure.series if s.shown is not None)
-    ax.set_title(f"r = {shown}", fontsize=9)
+    ax.set_title(f"r = {next(s.shown for s in figure.series if s.shown is not None)}", fontsize=9)
     ax.set(xlabel="retrieved genes, k", ylabel=f"{figure.quantity} at k", xticks=figure.series[0].study.x)
     ax.set_ylim(bottom=0)
     ax.grid(alpha=0.3)
@@ -139,8 +108,7 @@ def _draw_bars(ax: Any, figure: RecallFigure, values: Values) -> None:
     for i, s in enumerate(in_groups):
         found = [s.values(values, figure.prefix, r)[:, last] for r in ranks]
         at = np.arange(len(ranks)) + (i - (len(in_groups) - 1) / 2) * width
-        deviations = np.nan_to_num([_deviation(v) for v in found])
-        means = [v.mean() for v in found]
+        means, deviations = [v.mean() for v in found], np.nan_to_num([_deviation(v) for v in found])
         ax.bar(at, means, width, yerr=deviations, color=s.colour, capsize=2, error_kw={"linewidth": 0.8})
     for s in figure.series:
         if s.shown is None:

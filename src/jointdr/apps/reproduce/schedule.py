@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -14,8 +15,7 @@ from jointdr.apps.reproduce.cache import Cache
 from jointdr.apps.reproduce.study import Study
 from jointdr.runtime import Array, Report
 
-BATCH_SECONDS = 10.0
-"""Repetitions are made and stored in batches of about this length: an interruption loses no more than that."""
+BATCH_SECONDS = 10.0  # repetitions are stored in batches of about this length: an interruption loses no more than that
 
 
 class Batch(NamedTuple):
@@ -26,7 +26,6 @@ class Batch(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """An estimate of the time it takes."""
         return self.study.seconds * len(self.repetitions)
 
 
@@ -44,7 +43,7 @@ def measure_studies(
         for batch in _batches(study, [i for i in range(wanted) if i not in done[study.name]])
     ]
     # Long ones last would leave a core idle; those that are timed come when all others have ended.
-    batches.sort(key=lambda batch: (batch.study.alone, -batch.seconds / len(batch.repetitions)))
+    batches.sort(key=lambda batch: (batch.study.alone, -batch.study.seconds))
     pace = _Pace(batches, jobs)
     for k, values, seconds in _run(batches, jobs):
         study, numbers = batches[k]
@@ -77,9 +76,8 @@ def _run(batches: Sequence[Batch], jobs: int) -> Iterator[tuple[int, list[Array]
 
 def _work(k: int, batch: Batch) -> tuple[int, list[Array], float]:
     start = time.perf_counter()
-    study, repetitions = batch
     with threadpool_limits(1):
-        values = [study.measure(study.seed(i)) for i in repetitions]
+        values = [batch.study.measure(batch.study.seed(i)) for i in batch.repetitions]
     return k, values, time.perf_counter() - start
 
 
@@ -89,19 +87,15 @@ class _Pace:
     def __init__(self, batches: Sequence[Batch], jobs: int) -> None:
         self.jobs = jobs
         self.waiting = dict(enumerate(batches))
-        self.guessed: dict[str, float] = {}
-        self.taken: dict[str, float] = {}
+        self.guessed: dict[str, float] = defaultdict(float)
+        self.taken: dict[str, float] = defaultdict(float)
 
     def after(self, k: int, seconds: float) -> tuple[float, float]:
         """The share of work done and the seconds left, after batch k took so many."""
         batch = self.waiting.pop(k)
-        name = batch.study.name
-        self.guessed[name] = self.guessed.get(name, 0.0) + batch.seconds
-        self.taken[name] = self.taken.get(name, 0.0) + seconds
+        self.guessed[batch.study.name] += batch.seconds
+        self.taken[batch.study.name] += seconds
         overall = sum(self.taken.values()) / sum(self.guessed.values())
-        left = sum(
-            b.seconds
-            * (self.taken[b.study.name] / self.guessed[b.study.name] if b.study.name in self.taken else overall)
-            for b in self.waiting.values()
-        )
+        pace = {name: self.taken[name] / self.guessed[name] for name in self.taken}
+        left = sum(b.seconds * pace.get(b.study.name, overall) for b in self.waiting.values())
         return sum(self.taken.values()) / (sum(self.taken.values()) + left), left / self.jobs

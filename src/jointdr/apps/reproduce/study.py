@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,7 @@ from jointdr._version import __version__
 from jointdr.apps.reproduce.paper_values import Plotted
 from jointdr.runtime import Array
 
-RECIPE = 1
-"""Counts changes of code that change numbers: results of an earlier recipe are not used again."""
+RECIPE = 1  # counts changes of code that change numbers: results of an earlier recipe are not used again
 
 
 @dataclass(frozen=True)
@@ -61,8 +60,7 @@ class Study:
     def key(self) -> str:
         """A hash of the settings and of the recipe."""
         parts: list[Any] = [RECIPE, __version__, self.name, self.varies, self.x, self.curves, self.settings]
-        if self.stream is not None:
-            parts.append(self.stream)
+        parts += [] if self.stream is None else [self.stream]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def seed(self, repetition: int) -> int:
@@ -72,9 +70,8 @@ class Study:
 
     def wanted(self, repetitions: int | None, fast: bool) -> int:
         """The number of repetitions that are asked for."""
-        if repetitions is not None:
-            return repetitions
-        return self.fast_repetitions if fast else self.repetitions
+        by_default = self.fast_repetitions if fast else self.repetitions
+        return by_default if repetitions is None else repetitions
 
 
 @dataclass(frozen=True)
@@ -92,8 +89,7 @@ class Line:
     tolerance: float | None = None
 
 
-@dataclass(frozen=True)
-class Panel:
+class Panel(NamedTuple):
     """Lines that are drawn together, below a title."""
 
     title: str
@@ -111,6 +107,9 @@ class Figure:
     quantity: str = "mean NSEE"
 
     @property
+    def lines(self) -> list[tuple[Panel, Line]]:
+        return [(panel, line) for panel in self.panels for line in panel.lines]
+
+    @property
     def studies(self) -> tuple[Study, ...]:
-        """All that has to be measured, each study once."""
-        return tuple({line.study.name: line.study for panel in self.panels for line in panel.lines}.values())
+        return tuple({line.study.name: line.study for _, line in self.lines}.values())

@@ -23,28 +23,17 @@ def slope(x: Sequence[float], log_y: Sequence[float] | Array) -> float:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Ours against the paper's, at every point of a line.
-
-    Attributes
-    ----------
-    figure, panel, line : str
-    curve : Curve
-        Ours.
-    plotted : (K,) array
-        The paper's logarithms.
-    tolerance : float
-    """
+    """Ours against the paper's, at every point of a line."""
 
     figure: str
     panel: str
     line: str
-    curve: Curve
-    plotted: Array
+    curve: Curve  # ours
+    plotted: Array  # the paper's logarithms, (K,)
     tolerance: float
 
     @property
     def difference(self) -> Array:
-        """Ours − the paper's, at each x."""
         return self.curve.log_mean - self.plotted
 
     @property
@@ -62,8 +51,7 @@ class Verdict:
     @property
     def answer(self) -> Answer:
         """The worst of the points."""
-        order: tuple[Answer, ...] = ("no", "unclear", "ok")
-        return next(answer for answer in order if answer in self.answers)
+        return min(self.answers, key=("no", "unclear", "ok").index)
 
     @property
     def worst(self) -> int:
@@ -72,8 +60,28 @@ class Verdict:
 
     @property
     def paper_slope(self) -> float:
-        """The slope of the paper's line."""
         return slope(self.curve.x.tolist(), self.plotted)
+
+    @property
+    def row(self) -> dict[str, str]:
+        """As text for a table, with the numbers at the worst point."""
+        k = self.worst
+        return {
+            "figure": self.figure,
+            "panel": self.panel,
+            "line": self.line,
+            "slope": f"{self.curve.slope:+.3f}",
+            "slope_95": f"{self.curve.slope_error:.3f}",
+            "paper_slope": f"{self.paper_slope:+.3f}",
+            "at": f"{self.curve.x[k]:g}",
+            "ours": f"{self.curve.log_mean[k]:.3f}",
+            "paper": f"{self.plotted[k]:.3f}",
+            "difference": f"{self.difference[k]:+.3f}",
+            "monte_carlo_error": f"{self.error[k]:.3f}",
+            "tolerance": f"{self.tolerance:g}",
+            "repetitions": str(self.curve.repetitions),
+            "verdict": self.answer,
+        }
 
 
 def verdict(figure: str, panel: str, line: Line, curve: Curve) -> Verdict | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -17,15 +17,11 @@ from jointdr.datasets import SyntheticModel
 from jointdr.metrics import nsee
 from jointdr.runtime import Array
 
-VIEW_BYTES = 32_000_000
-"""Size of a block of one view: no more than a few of these are held, whatever the number of rows."""
-
-DTYPE = np.float32
-"""Products of a block run in this precision and are added up in float64, which is far below any error measured here."""
+VIEW_BYTES = 32_000_000  # of a block of one view: no more than a few of these are held, whatever the number of rows
+DTYPE = np.float32  # of products of a block; added up in float64, they are far below any error measured here
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """One point of one curve: so many rows of a model, and the estimator that is given them."""
 
     model: SyntheticModel
@@ -34,25 +30,16 @@ class Cell:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The cell as JSON values."""
         return {"model": asdict(self.model), "method": _parameters(self.method), "m": self.m}
 
 
-def nsee_study(
-    name: str, varies: str, x: Sequence[int], curves: Mapping[str, Sequence[Cell | None]], **options: Any
-) -> Study:
+def nsee_study(name: str, varies: str, x: Sequence[int], curves: Mapping[str, Sequence[Cell | None]]) -> Study:
     """A study of the mean NSEE from one cell per curve and value of x, or None where there is nothing to measure."""
     every = [cell for row in curves.values() for cell in row]
-    cells = [cell for cell in every if cell is not None]
-    return Study(
-        name,
-        varies,
-        tuple(x),
-        tuple(curves),
-        partial(_errors, every, (len(curves), len(x))),
-        {"cells": [cell and cell.settings for cell in every], "dtype": np.dtype(DTYPE).name},
-        seconds=_seconds(cells),
-    )
+    settings = {"cells": [cell and cell.settings for cell in every], "dtype": np.dtype(DTYPE).name}
+    seconds = _seconds([cell for cell in every if cell is not None])
+    measure = partial(_errors, every, (len(curves), len(x)))
+    return Study(name, varies, tuple(x), tuple(curves), measure, settings, seconds)
 
 
 def _errors(cells: Sequence[Cell | None], shape: tuple[int, int], seed: int) -> Array:
@@ -101,8 +88,7 @@ def _pieces(
     start = 0
     for (A, B), ys in SyntheticModel.shared_blocks(models, ends[-1], rows, seed, DTYPE):
         stop = start + len(A)
-        cuts = [start, *(end for end in ends if start < end < stop), stop]
-        for first, last in pairwise(cuts):
+        for first, last in pairwise([start, *(end for end in ends if start < end < stop), stop]):
             at = slice(first - start, last - start)
             yield last, (A[at], B[at]), [y[at] for y in ys]
         start = stop
@@ -135,7 +121,6 @@ def _seconds(cells: Sequence[Cell]) -> float:
         fits[_kind(cell)] = cell, max(cell.m, fits.get(_kind(cell), (cell, 0))[1])
     drawn = {cell.model.draws: (cell.model, m) for cell, m in fits.values()}
     numbers = sum(m * sum(model.shape) * (5 if model.features == "poisson" else 1) for model, m in drawn.values())
-    products = sum(
-        m * float(np.prod(cell.model.shape)) * (0.2 if cell.model.link == "rbf" else 1) for cell, m in fits.values()
-    )
+    weight = {"rbf": 0.2}  # most of its responses are 0, see `_extend`
+    products = sum(m * float(np.prod(c.model.shape)) * weight.get(c.model.link, 1.0) for c, m in fits.values())
     return 0.02 * len(cells) + 1.2e-8 * numbers + 2.5e-11 * products

@@ -19,8 +19,7 @@ Folder = Annotated[Path, option("--out", metavar="FOLDER", help="Where the figur
 Limit = Annotated[int | None, option("--diseases", metavar="N", help="Only so many diseases, for a quick look.")]
 MadeUp = Annotated[bool, option("--made-up", help="The built-in made-up data, even if the real ones are installed.")]
 
-COLORS = ("#aab4c0", "#b85a12", "#2b8a6e", "#7b5ea7", "#2a6fb0")
-"""Colours of the methods, in their order."""
+COLORS = ("#aab4c0", "#b85a12", "#2b8a6e", "#7b5ea7", "#2a6fb0")  # of the methods, in their order
 
 
 class MethodRecall(NamedTuple):
@@ -94,7 +93,6 @@ def _example(diseases: int | None, is_made_up: bool) -> Example:
 
 
 def _evaluate(example: Example, name: str) -> MethodRecall:
-    """The recall of a method on the held-out rows."""
     from jointdr.evaluation import evaluate
 
     options: dict[str, Any] = {"held_out": [example.held_out], "tune": None, "progress": False}

@@ -14,49 +14,27 @@ if TYPE_CHECKING:
     from jointdr.evaluation import Method
     from jointdr.runtime import Array
 
-AT = (1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
-"""Numbers of retrieved columns."""
-
-HELD_OUT_SHARE = 0.1
-"""The share of the rows that is held out."""
-
-N_DENSE = 400
-"""Dense features that the terms of diseases and genes are reduced to."""
-
+AT = (1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)  # numbers of retrieved columns
+HELD_OUT_SHARE = 0.1  # of the rows
+N_DENSE = 400  # dense features that the terms of diseases and genes are reduced to
+# Marfan syndrome, cystic fibrosis and Noonan syndrome: always held out, to be shown whatever comes out.
 NAMED = ("OMIM:154700", "OMIM:219700", "OMIM:163950")
-"""Marfan syndrome, cystic fibrosis and Noonan syndrome: always held out, to be shown whatever comes out."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """Dyads, the rows that are held out of them, and the methods that are compared.
-
-    Attributes
-    ----------
-    title : str
-    dyads, reduced : Dyads
-        The same entities and scores, with raw features and with dense ones.
-    names : mapping of str to str
-        The names of ids.
-    methods : dict of str to Method
-        The last is the one whose recommendations are shown.
-    held_out : array of int
-        Rows.
-    shown : tuple of int
-        Rows, among those held out.
-    """
+    """Dyads, the rows that are held out of them, and the methods that are compared."""
 
     title: str
-    dyads: Dyads
-    reduced: Dyads
-    names: Mapping[str, str]
-    methods: dict[str, Method]
-    held_out: Array
-    shown: tuple[int, ...]
+    dyads: Dyads  # with raw features
+    reduced: Dyads  # the same entities and scores, with dense features
+    names: Mapping[str, str]  # of ids
+    methods: dict[str, Method]  # the last is the one whose recommendations are shown
+    held_out: Array  # rows
+    shown: tuple[int, ...]  # rows, among those held out
 
     @property
     def kept(self) -> Array:
-        """The rows that are not held out."""
         return np.setdiff1d(np.arange(self.dyads.shape[0]), self.held_out)
 
     @property
@@ -72,15 +50,12 @@ class Example:
         return pairs if pairs.sum() > 0 else None
 
     def table(self, method: str) -> Dyads:
-        """The dyads that a method is fitted to."""
         return self.reduced if self.methods[method].reduced else self.dyads
 
     def name(self, id: str) -> str:
-        """The name of an id."""
         return self.names.get(id, id)
 
     def known_columns(self, row: int) -> Array:
-        """The indices of the columns in known pairs with a row."""
         return np.flatnonzero(sparse.csr_array(self.dyads.rows([row]).Y).toarray()[0])
 
     def shared_terms(self, row: int, other: str, most: int = 3) -> list[str]:
@@ -129,7 +104,7 @@ def gene_diseases(limit: int | None = None) -> Example:
         "JDR": Method(AssociationModel(JDR(features, ridge=0.1), scale=0.5, **cosine), reduced=True),
     }
     named = [int(np.flatnonzero(dyads.row_ids == id)[0]) for id in NAMED]
-    held_out = _hold_out(dyads.shape[0], named)
+    held_out = _draw(dyads.shape[0], round(HELD_OUT_SHARE * dyads.shape[0]), named)
     return Example("Genes that cause diseases", dyads, reduced, names, methods, held_out, tuple(named))
 
 
@@ -146,7 +121,7 @@ def made_up() -> Example:
     U, V = (np.linalg.qr(rng.standard_normal((n, 3)))[0] for n in (40, 30))
     distance = ((A @ U)[:, None, :] - (B @ V)[None, :, :]) ** 2
     Y = (rng.random((600, 400)) < 0.5 * np.exp(-2 * distance.sum(axis=2))).astype(float)
-    held_out = _hold_out(600, [0, 1, 2])
+    held_out = _draw(600, round(HELD_OUT_SHARE * 600), [0, 1, 2])
     Y[np.ix_(np.setdiff1d(np.arange(600), held_out), np.arange(40))] = 0.0
     ids = [[f"{letter}{i}" for i in range(count)] for letter, count in zip("rc", Y.shape, strict=True)]
     dyads = Dyads(Y, A, B, row_ids=ids[0], column_ids=ids[1], names=("row", "column"))
@@ -160,17 +135,13 @@ def made_up() -> Example:
     return Example("Made-up links", dyads, dyads, {}, methods, held_out, (0, 1, 2))
 
 
-def _hold_out(count: int, named: list[int]) -> Array:
-    """A random share of the rows, with some that are always among them."""
+def _draw(count: int, size: int, named: Any) -> Array:
+    """So many of the rows at random, with some that are always among them."""
     others = np.setdiff1d(np.arange(count), named)
-    drawn = np.random.default_rng(0).choice(others, round(HELD_OUT_SHARE * count) - len(named), replace=False)
-    return np.sort(np.concatenate([drawn, named]))
+    return np.sort(np.concatenate([np.random.default_rng(0).choice(others, size - len(named), replace=False), named]))
 
 
 def _part(dyads: Dyads, limit: int) -> Dyads:
     """Some diseases, the named ones among them, and the genes that they are associated with."""
-    named = np.flatnonzero(np.isin(dyads.row_ids, NAMED))
-    others = np.setdiff1d(np.arange(dyads.shape[0]), named)
-    drawn = np.random.default_rng(0).choice(others, limit - len(named), replace=False)
-    part = dyads.rows(np.sort(np.concatenate([drawn, named])))
+    part = dyads.rows(_draw(dyads.shape[0], limit, np.flatnonzero(np.isin(dyads.row_ids, NAMED))))
     return part.columns(np.flatnonzero(np.asarray(part.Y.sum(axis=0)).ravel()))
