@@ -1,6 +1,7 @@
 """How many directions, how sure a fit is, what is wrong with it: rank tests, bootstraps, bounds, diagnoses."""
 
-from jointdr.diagnostics.bootstrap import Angle, Bootstrap, bootstrap
+from jointdr.diagnostics.bootstrap import bootstrap
+from jointdr.diagnostics.bootstrap_result import Angle, Bootstrap
 from jointdr.diagnostics.bounds import SampleSizes, bilinear_bound, correlation_edge, noise_edge, suggested_samples
 from jointdr.diagnostics.diagnosis import Diagnosis, Finding, diagnose
 from jointdr.diagnostics.rank_profile import RankProfile, rank_profile

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -30,19 +28,9 @@ from jointdr.metrics import subspace_error
 from jointdr.moments import Moments
 from jointdr.runtime import Array, check_integer, check_number, memory
 
-__all__ = ["Angle", "Bootstrap", "bootstrap"]
-
-TILES_PER_SIDE = 15
-"""Blocks of entities on each side of a `Dyads`, by default."""
-
-FEWEST_TILES = 5
-"""Blocks of entities on each side, at least."""
-
-MOST_BLOCKS, FEWEST_BLOCKS = 100, 20
-"""More blocks than the first gain nothing; fewer than the second do not show the spread."""
-
-BLOCKS_BYTES = 1_000_000_000
-"""The most memory that the moments of all blocks may take where their number is not given."""
+TILES_PER_SIDE, FEWEST_TILES = 15, 5  # blocks of entities on each side of a `Dyads`, by default and at least
+MOST_BLOCKS, FEWEST_BLOCKS = 100, 20  # more than the first gain nothing; fewer than the second do not show the spread
+BLOCKS_BYTES = 1_000_000_000  # the most that the moments of all blocks may take where their number is not given
 
 
 def bootstrap(
@@ -116,41 +104,39 @@ def bootstrap(
     """
     _require_sensible(model, n, level)
     fitted = model if model.__sklearn_is_fitted__() else clone(model).fit(X, y, sample_weight)
-    embedding = fitted.solution_
-    if len(embedding.bases) != 2:
-        raise ValueError(f"bootstrap is for two views, got a model of {len(embedding.bases)}.")
+    if len(fitted.solution_.bases) != 2:
+        raise ValueError(f"bootstrap is for two views, got a model of {len(fitted.solution_.bases)}.")
     if fitted.solver_ != "exact":
         raise ValueError(
             f"solver={model.solver!r} never formed the moments that bootstrap resamples: "
             "use solver='exact', or fewer features."
         )
     given = prepared(fitted, X, y, sample_weight, caller="bootstrap", minimum_rows=2)
-    options = _decide_options(given.options, fitted, embedding)
+    options = _decide_options(given.options, fitted)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     if isinstance(X, Dyads):
         parts, counts = _tiles(X, options, n_blocks, n, seed)
-        with _without_warnings():
-            found = _resample(ResamplingUnits(parts), counts, options, embedding, level)
-        return replace(found, view_names=fitted.view_names_)
-    rows = given.rows
-    assert isinstance(rows, Rows)
-    n_blocks = _number_of_blocks(n_blocks, rows, options)
-    with np.errstate(all="ignore"):
-        parts = rows.fold_moments(n_blocks, seed=seed, **options.moments_needed())
-    require_finite(parts, rows, options)
-    parts = [part for part in parts if part.weight > 0]
-    blocks = ResamplingUnits(parts)
-    counts = np.random.default_rng(seed).multinomial(len(blocks), np.full(len(blocks), 1 / len(blocks)), size=n)
-    with _without_warnings():
-        found = _resample(blocks, counts, options, embedding, level)
-    return replace(found, view_names=fitted.view_names_)
+    else:
+        rows = given.rows
+        assert isinstance(rows, Rows)
+        n_blocks = _number_of_blocks(n_blocks, rows, options)
+        with np.errstate(all="ignore"):
+            parts = rows.fold_moments(n_blocks, seed=seed, **options.moments_needed())
+        require_finite(parts, rows, options)
+        parts = [part for part in parts if part.weight > 0]
+        counts = np.random.default_rng(seed).multinomial(len(parts), np.full(len(parts), 1 / len(parts)), size=n)
+    with warnings.catch_warnings():
+        # The fit has given these warnings, or a replicate shows them by chance.
+        for kind in (ConstantFeatureWarning, RoundingWarning, SingularCovarianceWarning):
+            warnings.simplefilter("ignore", kind)
+        return _resample(ResamplingUnits(parts), counts, options, fitted, level)
 
 
-def _resample(blocks: ResamplingUnits, counts: Array, options: Options, fitted: Embedding, level: float) -> Bootstrap:
+def _resample(blocks: ResamplingUnits, counts: Array, options: Options, fitted: JDR, level: float) -> Bootstrap:
     """The bootstrap after the data has been read."""
     (whole,) = blocks.replicates(np.ones((1, len(blocks))))
     embedding = jdr_from_moments(whole, options)
-    _require_same_rows(embedding, fitted)
+    _require_same_rows(embedding, fitted.solution_)
     selecting = options.n_features_to_select is not None
     at = [np.flatnonzero(mask) for mask in embedding.support]
     inner = replace(options, n_features_to_select=None)
@@ -185,7 +171,7 @@ def _resample(blocks: ResamplingUnits, counts: Array, options: Options, fitted: 
         level=float(level),
         n_replicates=len(counts),
         n_blocks=len(blocks),
-        view_names=options.names,
+        view_names=fitted.view_names_,
     )
 
 
@@ -202,14 +188,13 @@ def _tiles(dyads: Dyads, options: Options, n_blocks: int | None, n: int, seed: i
     )
     check_integer("n_blocks", side, FEWEST_TILES, min(dyads.shape), expected=expected)
     rng = np.random.default_rng(seed)
-    indices = [np.array_split(rng.permutation(m), side) for m in dyads.shape]
-    keep = options.moments_needed()
+    row_blocks, column_blocks = (np.array_split(rng.permutation(m), side) for m in dyads.shape)
     row_counts, column_counts = (rng.multinomial(side, np.full(side, 1 / side), size=n) for _ in range(2))
     parts, counts = [], []
-    for i, at_rows in enumerate(indices[0]):
-        band = dyads.rows(at_rows)
-        for j, at_columns in enumerate(indices[1]):
-            part = band.columns(at_columns).moments(**keep)
+    for i, rows in enumerate(row_blocks):
+        band = dyads.rows(rows)
+        for j, columns in enumerate(column_blocks):
+            part = band.columns(columns).moments(**options.moments_needed())
             if part.weight > 0:
                 parts.append(part)
                 counts.append(row_counts[:, i] * column_counts[:, j])
@@ -217,8 +202,9 @@ def _tiles(dyads: Dyads, options: Options, n_blocks: int | None, n: int, seed: i
     return parts, table[table.any(axis=1)]
 
 
-def _decide_options(options: Options, fitted: JDR, embedding: Embedding) -> Options:
+def _decide_options(options: Options, fitted: JDR) -> Options:
     """The options of a fit, with its own decisions where they were left to the data."""
+    embedding = fitted.solution_
     if "features" in options.auto:
         s1, s2 = (int(mask.sum()) for mask in embedding.support)
         options = replace(options, n_features_to_select=(s1, s2))
@@ -271,12 +257,3 @@ def _require_same_rows(embedding: Embedding, fitted: Embedding) -> None:
                 "model was fitted on other rows, responses or weights than those given here: "
                 "give the same, or an unfitted model, sklearn.base.clone(model)."
             )
-
-
-@contextmanager
-def _without_warnings() -> Iterator[None]:
-    """Ignore warnings of singular or constant features: the fit has given them, or a replicate shows them by chance."""
-    with warnings.catch_warnings():
-        for kind in (ConstantFeatureWarning, RoundingWarning, SingularCovarianceWarning):
-            warnings.simplefilter("ignore", kind)
-        yield

@@ -84,10 +84,9 @@ class Bootstrap:
         if self.selection is not None:
             lines += ["", "features by the share of replicates that selected them"]
             for name, share in zip(self.view_names, self.selection, strict=True):
-                counts = [np.sum(share >= 0.9), np.sum((share > 0.1) & (share < 0.9)), np.sum(share <= 0.1)]
-                lines.append(
-                    f"  {name:<{width}}  0.9 or more: {counts[0]}, between: {counts[1]}, up to 0.1: {counts[2]}"
-                )
+                often, rarely = np.sum(share >= 0.9), np.sum(share <= 0.1)
+                between = len(share) - often - rarely
+                lines.append(f"  {name:<{width}}  0.9 or more: {often}, between: {between}, up to 0.1: {rarely}")
         return "\n".join(lines)
 
     def plot(self, ax: Any = None) -> Any:

@@ -51,7 +51,7 @@ def bilinear_bound(n_features: int | tuple[int, int], n_components: int, n_sampl
     """
     n1, n2 = _pair(n_features)
     _require_positive(n_components=n_components, n_samples=n_samples)
-    _require_deviation(noise=noise)
+    check_number("noise", noise, 0, 1e100, expected="a number >= 0, and at most 1e100")
     return float(2 * np.sqrt((noise**2 + n_components) * (n1 + 2) * (n2 + 2) / n_samples))
 
 
@@ -113,10 +113,10 @@ def suggested_samples(
         s1, s2 = _part("n_informative", n_informative, (n1, n2))
         sparse = factor * s1 * s2 * float(np.log(n1) * np.log(n2))
     light = factor * (n1 + n2)
-    return SampleSizes(factor * n1 * n2, _log_squared_solved(light, n1 + n2) if logarithms else light, sparse)
+    return SampleSizes(factor * n1 * n2, _solve_log_squared(light, n1 + n2) if logarithms else light, sparse)
 
 
-def _log_squared_solved(scale: float, n: int) -> float:
+def _solve_log_squared(scale: float, n: int) -> float:
     """The largest m with m = scale · log⁴n · log²m, or n if that is more.
 
     The iteration from above converges: m grows faster than log²m beyond the largest solution.
@@ -179,18 +179,16 @@ def noise_edge(
     """
     n1, n2 = _pair(n_features)
     _require_positive(n_samples=n_samples)
-    _require_deviation(deviation=deviation)
+    check_number("deviation", deviation, 0, 1e100, expected="a number >= 0, and at most 1e100")
     if n_selected is not None:
         if covariances is not None:
             raise ValueError("n_selected does not go with covariances: leave one of them out.")
         s1, s2 = _part("n_selected", n_selected, (n1, n2))
         selected = np.sqrt(s1) + np.sqrt(s2) + np.sqrt(2 * (_log_binomial(n1, s1) + _log_binomial(n2, s2)))
         return float(deviation * min(selected, np.sqrt(n1) + np.sqrt(n2)) / np.sqrt(n_samples))
-    (norm_a, trace_a), (norm_b, trace_b) = (
-        [(1.0, float(n1)), (1.0, float(n2))]
-        if covariances is None
-        else [_norm_and_trace(np.asarray(C)) for C in covariances]
-    )
+    norm_a, trace_a, norm_b, trace_b = 1.0, float(n1), 1.0, float(n2)
+    if covariances is not None:
+        (norm_a, trace_a), (norm_b, trace_b) = (_norm_and_trace(np.asarray(C)) for C in covariances)
     return float(deviation * (np.sqrt(norm_b * trace_a) + np.sqrt(norm_a * trace_b)) / np.sqrt(n_samples))
 
 
@@ -244,8 +242,3 @@ def _require_positive(**numbers: float) -> None:
     for name, value in numbers.items():
         # so that products and squares of them are numbers too
         check_number(name, value, 1e-100, 1e100, expected="positive, and between 1e-100 and 1e100")
-
-
-def _require_deviation(**numbers: float) -> None:
-    for name, value in numbers.items():
-        check_number(name, value, 0, 1e100, expected="a number >= 0, and at most 1e100")

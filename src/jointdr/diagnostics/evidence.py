@@ -27,14 +27,10 @@ from jointdr.estimators import JDR
 from jointdr.moments import Moments
 from jointdr.runtime import Array
 
-CLEAR_OF_NOISE = 1.1
-"""Noise fluctuates about its edge; beyond this many times the edge it is rarely seen (n = 5: 5 %)."""
-
-STRONG = 2.0
-"""Cross directions this many times above the edge are known to within 30 degrees."""
-
+CLEAR_OF_NOISE = 1.1  # noise fluctuates about its edge; beyond this many times the edge it is rarely seen (n = 5: 5 %)
+STRONG = 2.0  # cross directions this many times above the edge are known to within 30 degrees
+# Skewness from which on within-view moments are not to be trusted blindly: Poisson(4) has 0.5, Bernoulli(0.1) 2.7.
 SKEWED = 1.0
-"""Skewness from which on within-view moments are not to be trusted blindly: Poisson(4) has 0.5, Bernoulli(0.1) 2.7."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,18 +49,14 @@ class Evidence:
 
         Of the selected features alone, where the model selects.
         """
-        moments = self._all_moments()
-        return moments if moments is None or self.selected is None else moments.select(self.model.support_)
-
-    def _all_moments(self) -> Moments | None:
         if self.views is None or self.Y is None or max(self.views.n_features) > EXACT_UP_TO:
-            kept: Moments | None = getattr(self.model, "moments_", None)
-            return kept
-        rows = Rows(self.views.arrays, self.Y, self.weight)
-        moments = rows.moments(blocks=("cross", "within"), covariance="full", cross_covariance=True)
-        if not all(np.isfinite(M).all() for M in (*moments.sums, *moments.thirds.values())):
-            raise_if_not_finite(self.views)
-        return moments
+            moments: Moments | None = getattr(self.model, "moments_", None)
+        else:
+            rows = Rows(self.views.arrays, self.Y, self.weight)
+            moments = rows.moments(blocks=("cross", "within"), covariance="full", cross_covariance=True)
+            if not all(np.isfinite(M).all() for M in (*moments.sums, *moments.thirds.values())):
+                raise_if_not_finite(self.views)
+        return moments if moments is None or self.selected is None else moments.select(self.model.support_)
 
     @property
     def n_features(self) -> tuple[int, int]:
@@ -150,7 +142,6 @@ class Evidence:
 
         Without moments they are those of the fit (which refinement changes), and features are taken as uncorrelated.
         """
-        r = min(self.options.ranks)
         if self.moments is None or (0, 1) not in self.moments.thirds:
             values = self.model.singular_values_
             refined = self.model.n_sweeps_ > 0
@@ -158,7 +149,7 @@ class Evidence:
                 return None
             variance = np.average((self.Y - np.average(self.Y, 0, self.weight)) ** 2, 0, self.weight).sum()
             edge = noise_edge(self.n_features, self.size or 1.0, float(np.sqrt(variance)), n_selected=self.selected)
-            return values[:r] / (edge or 1.0)
+            return values[: min(self.options.ranks)] / (edge or 1.0)
         moments, blocks = self.blocks(self.options.uses)
         spectra = self.spectra(moments, blocks)
         if spectra is None:
@@ -203,8 +194,7 @@ class Evidence:
         angle = 1.0 / self.ratios[strong - 1] if strong else 0.0
         U = left_vectors(unfolding(blocks, k), strong)[0]
         of_y = np.clip(np.linalg.eigvalsh(moments.y_covariance()), 0, None)
-        size = self.size or 1.0
-        mean = blocks.means[k]
+        mean, size = blocks.means[k], self.size or 1.0
         # The length of a vector of n noises is √n, and hardly more than √n + 3.
         limit = np.sqrt(of_y.sum() / size) * (np.sqrt(spectrum.sum()) + 3.0) + angle * np.linalg.norm(mean)
         unseen = int(np.linalg.norm(mean - U @ (U.T @ mean)) > limit)

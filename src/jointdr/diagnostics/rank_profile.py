@@ -184,9 +184,8 @@ def rank_profile(
     for i in range(n_permutations):
         spectra = []
         for shuffled in _permutations(rows, rng):
-            permuted = normalize_moments(
-                center_moments(shuffled.moments(**keep), options), maps, options, blocks.probes
-            )
+            moments = center_moments(shuffled.moments(**keep), options)
+            permuted = normalize_moments(moments, maps, options, blocks.probes)
             scale = _noise(rows, options) / (_noise(shuffled, options) or 1.0)
             spectra.append(scale * _spectrum(permuted, maps, options.uses))
         null[i] = max(spectra, key=lambda spectrum: spectrum[0])
@@ -194,16 +193,9 @@ def rank_profile(
             progress(i + 1, n_permutations)
     if eta is None and n_permutations:
         eta = 3.0 * float(np.median(null[:, 0]))
-    return RankProfile(
-        criterion=criterion,
-        best=int(np.argmin(criterion)),
-        singular_values=values,
-        null=null,
-        null_rank=null_rank(values, null, level) if n_permutations else None,
-        threshold_rank=None if eta is None else threshold_rank(values, eta),
-        eta=eta,
-        level=level,
-    )
+    above_null = null_rank(values, null, level) if n_permutations else None
+    above_eta = None if eta is None else threshold_rank(values, eta)
+    return RankProfile(criterion, int(np.argmin(criterion)), values, null, above_null, above_eta, eta, level)
 
 
 def _spectrum(blocks: NormalizedMoments, maps: Sequence[Whitener], uses: frozenset[str]) -> Array:

@@ -19,23 +19,16 @@ from jointdr.directions import Options, Whitener, center_moments, normalize_mome
 from jointdr.moments import Moments
 from jointdr.runtime import Array, memory, slices
 
-CHUNK_BYTES = 64_000_000
-"""Replicates are summed up a few at a time, as many as fit."""
-
-PILOTS = 10
-"""Replicates that show how strong the noise is, before X̃ is chosen."""
-
+CHUNK_BYTES = 64_000_000  # replicates are summed up a few at a time, as many as fit
+PILOTS = 10  # replicates that show how strong the noise is, before X̃ is chosen
+# The singular values of X̃ are settled if they change by less than this share of the largest, or after these steps.
 SETTLED, STEPS = 1e-3, 50
-"""The singular values of X̃ are settled if they change by less than this share of the largest, or after these steps."""
 
 
 class ResamplingUnits:
     """The moments of the blocks of rows that are resampled, about one centre, so that they add up with any weights.
 
-    Parameters
-    ----------
-    parts : list of Moments
-        One per block, in NumPy. Emptied while they are copied, so that they are not held twice.
+    `parts`, one per block, in NumPy, is emptied while its moments are copied, so that they are not held twice.
     """
 
     def __init__(self, parts: list[Moments]) -> None:
@@ -56,12 +49,7 @@ class ResamplingUnits:
         return len(self._sums)
 
     def replicates(self, counts: Array) -> Iterator[Moments]:
-        """One sum of all blocks per row of counts, each block counted that often; O(blocks · n²) each.
-
-        Parameters
-        ----------
-        counts : (replicates, blocks) array
-        """
+        """One sum of all blocks per row of (replicates, blocks) counts, which weigh them; O(blocks · n²) each."""
         for at in slices(len(counts), max(1, memory.within(CHUNK_BYTES, 0.1) // (8 * self._sums.shape[1]))):
             # One product for many replicates: the blocks are read from memory once.
             for sums, totals in zip(counts[at] @ self._sums, counts[at] @ self._totals, strict=True):
@@ -69,8 +57,7 @@ class ResamplingUnits:
 
     def _moments(self, sums: Array, totals: Array) -> Moments:
         like = self._like
-        ends = np.cumsum([M.size for M in _arrays(like)])[:-1]
-        pieces = iter(np.split(sums, ends))
+        pieces = iter(np.split(sums, np.cumsum([M.size for M in _arrays(like)])[:-1]))
 
         def take(M: Array | None) -> Any:
             return None if M is None else next(pieces).reshape(M.shape)
@@ -103,21 +90,12 @@ class Spectrum:
 
     The leading singular vectors of X̃ + N* for one d, together with the directions of X̃, span what is needed for any
     other d, so that only a small matrix per replicate is kept.
-
-    Attributes
-    ----------
-    fitted, start : (r,) arrays
-        σ̂, and the d that the matrices belong to.
-    cores : (replicates, k, k) array
-        X̃(start) + N* in that span.
-    left, right : (replicates, k, r) arrays
-        The directions of X̃ in it.
     """
 
-    fitted: Array
-    start: Array
-    cores: Array
-    left: Array
+    fitted: Array  # σ̂, (r,)
+    start: Array  # the d that the matrices belong to, (r,)
+    cores: Array  # X̃(start) + N* in that span, (replicates, k, k)
+    left: Array  # the directions of X̃ in it, (replicates, k, r)
     right: Array
 
     def replicate_values(self, d: Array) -> Array:
@@ -146,37 +124,20 @@ class Spectrum:
 
 
 class Replicate(NamedTuple):
-    """The difference of one replicate to the estimate, in its own normalized coordinates.
-
-    Attributes
-    ----------
-    maps : tuple of Whitener
-    noises : list of arrays
-        N*, one per matrix that is decomposed.
-    directions : list of (U, V)
-        The fitted directions of each matrix.
-    """
+    """The difference of one replicate to the estimate, in its own normalized coordinates."""
 
     maps: tuple[Whitener, ...]
-    noises: list[Array]
-    directions: list[tuple[Array, Array]]
+    noises: list[Array]  # N*, one per matrix that is decomposed
+    directions: list[tuple[Array, Array]]  # the fitted U and V of each
 
 
 class Estimate:
     """The matrices that a fit decomposes, to be compared with replicates of them.
 
-    Parameters
-    ----------
-    moments : Moments
-        Of all rows.
-    options : Options
-        With everything decided and no features to select.
-
-    Notes
-    -----
-    With one response and paired directions the proxy X₀ is decomposed, otherwise the unfolding of each view. Replicates
-    have maps W* of their own, near Ŵ of the fit but not the same. C with ŴᵀC = I takes a matrix from the normalized
-    coordinates of the fit back to moments, and W* from there to those of the replicate.
+    `moments` are those of all rows; `options` have everything decided and no features to select. With one response and
+    paired directions the proxy X₀ is decomposed, otherwise the unfolding of each view. Replicates have maps W* of their
+    own, near Ŵ of the fit but not the same. C with ŴᵀC = I takes a matrix from the normalized coordinates of the fit
+    back to moments, and W* from there to those of the replicate.
     """
 
     def __init__(self, moments: Moments, options: Options) -> None:

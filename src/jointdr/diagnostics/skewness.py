@@ -13,18 +13,7 @@ from jointdr.runtime import Array, as_float, float_dtype, is_sparse, like, to_nu
 
 
 def skewness(views: Sequence[Array], weight: Array | None = None) -> list[Array]:
-    """E[(x − µ)³]/sd³ of every feature of every view, 0 for constant ones; O(m n), or O(stored entries) if sparse.
-
-    Parameters
-    ----------
-    views : sequence of (m, n_k) arrays
-        Dense or CSR; sparse views stay sparse.
-    weight : (m,) array, optional
-
-    Returns
-    -------
-    list of (n_k,) arrays
-    """
+    """E[(x − µ)³]/sd³ of the features of dense or CSR views; 0 for constant ones. O(m n), or O(stored entries)."""
     m = views[0].shape[0]
     w = np.ones(m) if weight is None else weight
     rows = Rows(views, np.zeros((m, 1)), w)

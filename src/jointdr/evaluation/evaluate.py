@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +22,7 @@ from jointdr.prediction import AssociationModel, Recommender, tuned
 from jointdr.runtime import Array, Progress, check_choice, check_integer, is_integer
 
 Tune = Literal["each", "once"]
+TUNING_IN_WORDS = {"each": "tuned in every partition", "once": "tuned on one more partition", None: "not tuned"}
 
 
 def evaluate(
@@ -106,15 +107,9 @@ def evaluate(
     """
     _check(by, n_partitions, at, tune, tuning_splits, jobs, held_out)
     chosen = _methods(dyads, methods, by)
-    plan = _Plan(
-        by,
-        float(test_size),
-        tuple(sorted(int(k) for k in at)),
-        significant_pairs(dyads, float(significant), truth),
-        tune,
-        int(tuning_splits),
-        dyads.is_implicit,
-    )
+    marked = significant_pairs(dyads, float(significant), truth)
+    ks = tuple(sorted(int(k) for k in at))
+    plan = _Plan(by, float(test_size), ks, marked, tune, int(tuning_splits), dyads.is_implicit)
     small = reduce_features(dyads) if any(method.reduced for method in chosen.values()) else dyads
     tables = {name: small if method.reduced else dyads for name, method in chosen.items()}
     tests: Sequence[Any] = [None] * n_partitions if held_out is None else [np.asarray(at) for at in held_out]
@@ -122,27 +117,19 @@ def evaluate(
     seeds = [int(s) for s in check_random_state(random_state).randint(2**31 - 1, size=len(tests) + 1)]
     once = tune == "once"
     with Progress((len(tests) + once) * len(chosen), "evaluating", progress) as bar:
-        start: dict[str, _Choice] = {}
+        start = dict.fromkeys(chosen, _Choice())
         if once:
             tasks = [(method, tables[name], plan, seeds[0]) for name, method in chosen.items()]
-            for name, found in zip(chosen, _run(_choose_once, tasks, jobs), strict=True):
-                start[name] = found
-                bar.step()
+            start = dict(zip(chosen, _run(_choose_once, tasks, jobs, bar), strict=True))
         runs = [
-            (name, method, tables[name], plan, partition, seed, test, start.get(name))
+            (name, method, tables[name], plan, partition, seed, test, start[name])
             for partition, (seed, test) in enumerate(zip(seeds[1:], tests, strict=True))
             for name, method in chosen.items()
         ]
-        outcomes = []
-        for outcome in _run(_outcome, runs, jobs):
-            outcomes.append(outcome)
-            bar.step()
+        outcomes = tuple(_run(_outcome, runs, jobs, bar))
     share = f"{float(test_size):.0%}" if held_out is None else "given"
-    about = f"{dyads!r}, {by} held out ({share}), {_tuning_in_words(tune)}"
-    return Evaluation(tuple(chosen), tuple(outcomes), about, plan.is_implicit)
-
-
-# ---------------------------------------------------------------- one partition
+    about = f"{dyads!r}, {by} held out ({share}), {TUNING_IN_WORDS[tune]}"
+    return Evaluation(tuple(chosen), outcomes, about, plan.is_implicit)
 
 
 @dataclass(frozen=True)
@@ -162,28 +149,20 @@ class _Plan:
 class _Choice:
     """The settings that tuning chose, the seconds it took, and the error if it failed."""
 
-    setting: Setting
-    seconds: float
+    setting: Setting = field(default_factory=dict)
+    seconds: float = 0.0
     failure: str | None = None
 
 
 def _outcome(
-    name: str,
-    method: Method,
-    dyads: Dyads,
-    plan: _Plan,
-    partition: int,
-    seed: int,
-    test: Array | None,
-    start: _Choice | None,
+    name: str, method: Method, dyads: Dyads, plan: _Plan, partition: int, seed: int, test: Array | None, found: _Choice
 ) -> Outcome:
     """Tune, fit and judge one method in one partition; an error is recorded, not raised."""
+    if found.failure is not None:
+        return Outcome(name, partition, {}, failure=found.failure)
     with threadpool_limits(1), warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
-        found = start if start is not None else _Choice({}, 0.0)
         try:
-            if found.failure is not None:
-                return Outcome(name, partition, {}, failure=found.failure)
             split = _split(dyads, plan, seed, test)
             if plan.tune == "each" and method.grid is not None:
                 found = _choose(method, split.train, plan, plan.tuning_splits, seed)
@@ -211,13 +190,13 @@ def _split(dyads: Dyads, plan: _Plan, seed: int, test: Array | None) -> Split:
 
 def _choose_once(method: Method, dyads: Dyads, plan: _Plan, seed: int) -> _Choice:
     if method.grid is None:
-        return _Choice({}, 0.0)
+        return _Choice()
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             return _choose(method, dyads, plan, 1, seed)
         except Exception as error:
-            return _Choice({}, 0.0, f"{type(error).__name__}: {error}")
+            return _Choice(failure=f"{type(error).__name__}: {error}")
 
 
 def _choose(method: Method, dyads: Dyads, plan: _Plan, n_splits: int, seed: int) -> _Choice:
@@ -242,14 +221,14 @@ def _configure(model: Recommender, setting: Setting, dyads: Dyads) -> Recommende
     return model.set_params(**setting)
 
 
-# ---------------------------------------------------------------- all of them
-
-
-def _run(function: Any, tasks: Sequence[tuple[Any, ...]], jobs: int) -> Iterator[Any]:
+def _run(function: Any, tasks: Sequence[tuple[Any, ...]], jobs: int, bar: Progress) -> Iterator[Any]:
     """Results in the order of the tasks, one by one."""
-    if jobs == 1:
-        return (function(*task) for task in tasks)
-    return iter(Parallel(n_jobs=jobs, return_as="generator")(delayed(function)(*task) for task in tasks))
+    results: Iterable[Any] = (function(*task) for task in tasks)
+    if jobs > 1:
+        results = Parallel(n_jobs=jobs, return_as="generator")(delayed(function)(*task) for task in tasks)
+    for result in results:
+        bar.step()
+        yield result
 
 
 def _methods(dyads: Dyads, given: Any, by: By) -> dict[str, Method]:
@@ -266,17 +245,12 @@ def _methods(dyads: Dyads, given: Any, by: By) -> dict[str, Method]:
     return {str(name): value if isinstance(value, Method) else Method(value) for name, value in given.items()}
 
 
-def _tuning_in_words(tune: Tune | None) -> str:
-    words = {"each": "tuned in every partition", "once": "tuned on one more partition"}
-    return "not tuned" if tune is None else words[tune]
-
-
 def _check(by: Any, n_partitions: Any, at: Any, tune: Any, tuning_splits: Any, jobs: Any, held_out: Any) -> None:
     check_choice("by", by, BY)
     check_choice("tune", tune, ("each", "once", None))
     for name, value in (("n_partitions", n_partitions), ("tuning_splits", tuning_splits), ("jobs", jobs)):
         check_integer(name, value, 1)
-    if not np.iterable(at) or not len(list(at)) or not all(is_integer(k) and k >= 1 for k in at):
+    if not np.iterable(at) or not list(at) or not all(is_integer(k) and k >= 1 for k in at):
         raise ValueError(f"at={at!r} must be a sequence of integers >= 1.")
     if held_out is not None and by not in ("rows", "columns"):
         raise ValueError(f"held_out has indices of rows or of columns, which by={by!r} does not hold out alone.")

@@ -19,18 +19,8 @@ def implicit_metrics(
 ) -> dict[str, float]:
     """Metrics of a ranking: recall at several k, of all held-out and of significant pairs, nDCG, average precision.
 
-    Parameters
-    ----------
-    scores : (rows, columns) array
-        Predictions for the test part of the split.
-    split : Split
-    dyads : Dyads
-        The whole that was split.
-    at : sequence of int
-    significant : (m_A, m_B) CSR array of booleans, optional
-        Of the whole.
-    seed : int
-        Of the order in which equal scores are ranked, where that matters.
+    `scores` are predictions for the test part of the split; `significant`, a CSR array of booleans, marks pairs of all
+    the dyads that were split; `seed` decides the order of equal scores, where that matters.
     """
     gains = dense(split.test.Y)
     marks = {"recall": gains > 0}
@@ -46,7 +36,7 @@ def implicit_metrics(
     values = {}
     for name, positive in marks.items():
         rows = positive.any(axis=1)
-        for k in _within(at, scores.shape[1]):
+        for k in [k for k in at if k < scores.shape[1]] or [max(1, scores.shape[1] // 10)]:
             found = expected_recall(scores[rows], positive[rows], k)
             values[f"{name}@{k}"] = float(found.mean()) if rows.any() else np.nan
     # The other metrics rank equal scores in their order, which must not be that of the data.
@@ -65,9 +55,7 @@ def graded_metrics(scores: Array, split: Split) -> dict[str, float]:
 def significant_pairs(dyads: Dyads, threshold: float, truth: Any = None) -> Array | None:
     """Mark the known pairs whose score is above a threshold or, where `truth` is given, those where it is positive.
 
-    Returns
-    -------
-    (m_A, m_B) CSR array of booleans; None if all known pairs are, if none is (with a warning), or of graded scores
+    An (m_A, m_B) CSR array of booleans; None if all known pairs are, if none is (with a warning), or of graded scores.
     """
     if not dyads.is_implicit:
         if truth is not None:
@@ -91,7 +79,3 @@ def significant_pairs(dyads: Dyads, threshold: float, truth: Any = None) -> Arra
 def _indices(ids: Array, some: Array) -> Array:
     where = index_of(ids)
     return np.array([where[name] for name in some.tolist()])
-
-
-def _within(at: Sequence[int], count: int) -> list[int]:
-    return [k for k in at if k < count] or [max(1, count // 10)]

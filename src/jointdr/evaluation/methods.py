@@ -16,20 +16,13 @@ from jointdr.runtime import Array, as_float, float_dtype, is_sparse
 
 Grid = dict[str, list[Any]]
 
-WIDE = 2000
-"""A sparse table with more features than this is reduced before its covariance is normalized."""
+WIDE = 2000  # a sparse table with more features than this is reduced before its covariance is normalized
+REDUCED = 400  # the most features that a table is reduced to, for methods that need a covariance
+SLOW = 3000  # kernel ridge is left out, unless it is asked for, where one side has more entities than this
 
-REDUCED = 400
-"""The most features that a table is reduced to, for methods that need a covariance."""
-
-SLOW = 3000
-"""Kernel ridge regression is left out, unless it is asked for, where one side has more entities than this."""
-
+# In units of the root mean square distance; with 0 a side is ignored.
 GAUSSIAN_BANDWIDTHS = [0.0, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5]
-"""Bandwidths of Gaussian kernels, in units of the root mean square distance; with 0 a side is ignored."""
-
-COSINE_BANDWIDTHS = [power**-0.5 for power in (1, 2, 3, 5, 8, 16)]
-"""Bandwidths of cosine kernels, (cos φ)^(1/h²)."""
+COSINE_BANDWIDTHS = [power**-0.5 for power in (1, 2, 3, 5, 8, 16)]  # of kernels (cos φ)^(1/h²)
 
 
 @dataclass(frozen=True)
@@ -56,7 +49,7 @@ def standard_methods(dyads: Dyads, names: Iterable[str] | None = None, *, by: By
     Parameters
     ----------
     dyads : Dyads
-        The data that they are going to be fitted to: numbers of directions go as far as its features do.
+        The data that they are for: numbers of directions go as far as its features do.
     names : iterable of str, optional
         Some of `METHOD_NAMES`, in this order. By default all that are meant for this kind of data.
     by : {"rows", "columns", "both", "pairs"}
@@ -96,13 +89,9 @@ def reduce_features(dyads: Dyads) -> Dyads:
     if tables[0] is dyads.A and tables[1] is dyads.B:
         return dyads
     part = dyads.replace(tables=tables)
-    before = zip(dyads.feature_names, tables, (dyads.A, dyads.B), strict=True)
-    names = [name if new is old else None for name, new, old in before]
-    part.feature_names = (names[0], names[1])
+    a, b = dyads.feature_names
+    part.feature_names = (a if tables[0] is dyads.A else None, b if tables[1] is dyads.B else None)
     return part
-
-
-# ---------------------------------------------------------------- inner workings
 
 
 def _reduce_table(X: Array) -> Array:
@@ -147,8 +136,7 @@ def _tuned_jdr(dyads: Dyads) -> Method:
     wide = any(is_sparse(X) and X.shape[1] > WIDE for X in (dyads.A, dyads.B))
     model = AssociationModel(random_state=0)
     if wide:  # the recipe asks for sizes only
-        sizes = zip(dyads.shape, dyads.n_features, strict=True)
-        tables = [np.zeros((m, min(n, _width(m)))) for m, n in sizes]
+        tables = [np.zeros((m, min(n, _width(m)))) for m, n in zip(dyads.shape, dyads.n_features, strict=True)]
         dyads = dyads.replace(tables=tables)
     return Method(model, recipe(model, dyads), reduced=wide)
 
@@ -183,12 +171,7 @@ _METHODS: dict[str, Callable[[Dyads], Method]] = {
     "IMC": _imc,
     "no reduction": _features({"column_bandwidth": GAUSSIAN_BANDWIDTHS, "row_bandwidth": GAUSSIAN_BANDWIDTHS}),
     "no reduction (cosine)": _features(
-        {
-            "kernel": ["cosine"],
-            "borrow": [0.5],
-            "column_bandwidth": [COSINE_BANDWIDTHS[2]],
-            "row_bandwidth": COSINE_BANDWIDTHS,
-        },
+        {"kernel": ["cosine"], "borrow": [0.5], "column_bandwidth": [3**-0.5], "row_bandwidth": COSINE_BANDWIDTHS},
         {"column_bandwidth": [0.0, *COSINE_BANDWIDTHS], "borrow": [0.1, 0.25, 0.5, 0.75, 0.9, 1.0]},
         {"row_bandwidth": [0.0, *COSINE_BANDWIDTHS]},
     ),
@@ -206,4 +189,3 @@ _METHODS: dict[str, Callable[[Dyads], Method]] = {
 }
 
 METHOD_NAMES = tuple(_METHODS)
-"""The names of all methods."""

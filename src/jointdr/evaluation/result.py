@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -124,21 +125,16 @@ class Evaluation:
         std = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
         return float(values.mean()), std, std / np.sqrt(len(values)), len(values)
 
-    # ---------------------------------------------------------------- tables
-
     @property
     def table(self) -> Any:
         """One row for each method: the mean of every metric, seconds, and the error if it failed."""
-        means = {metric: [self.statistics(name, metric)[0] for name in self.methods] for metric in self.metrics}
-        return _frame(
-            {
-                "method": self.methods,
-                **means,
-                "seconds": [self._time(name, "seconds") for name in self.methods],
-                "tuning seconds": [self._time(name, "tuning_seconds") for name in self.methods],
-                "failed": [self.failures.get(name, "") for name in self.methods],
-            }
-        )
+        columns: dict[str, Any] = {"method": self.methods}
+        for metric in self.metrics:
+            columns[metric] = [self.statistics(name, metric)[0] for name in self.methods]
+        columns["seconds"] = [self._time(name, "seconds") for name in self.methods]
+        columns["tuning seconds"] = [self._time(name, "tuning_seconds") for name in self.methods]
+        columns["failed"] = [self.failures.get(name, "") for name in self.methods]
+        return _frame(columns)
 
     @property
     def summary(self) -> Any:
@@ -146,11 +142,10 @@ class Evaluation:
         mean difference to the first method in the same partitions, and its standard error; the number of partitions.
         """
         rows = []
-        for method in self.methods:
-            for metric in self.metrics:
-                mean, std, se, count = self.statistics(method, metric)
-                difference, _, difference_se, _ = self.statistics(method, metric, paired=True)
-                rows.append((method, metric, mean, std, se, difference, difference_se, count))
+        for method, metric in product(self.methods, self.metrics):
+            mean, std, se, count = self.statistics(method, metric)
+            difference, _, difference_se, _ = self.statistics(method, metric, paired=True)
+            rows.append((method, metric, mean, std, se, difference, difference_se, count))
         columns = ("method", "metric", "mean", "std", "se", "difference", "difference_se", "partitions")
         return _frame(rows, columns)
 
@@ -163,11 +158,11 @@ class Evaluation:
     @property
     def curves(self) -> Any:
         """One row for each method and number k of retrieved entities: recall, its standard deviation and error."""
-        rows = []
-        for method in self.methods:
-            for metric in self.metrics:
-                if found := re.fullmatch(r"(.*recall)@(\d+)", metric):
-                    rows.append((method, found[1], int(found[2]), *self.statistics(method, metric)[:3]))
+        rows = [
+            (method, found[1], int(found[2]), *self.statistics(method, metric)[:3])
+            for method, metric in product(self.methods, self.metrics)
+            if (found := re.fullmatch(r"(.*recall)@(\d+)", metric))
+        ]
         return _frame(rows, ("method", "metric", "k", "recall", "std", "se"))
 
     @property
@@ -186,27 +181,21 @@ class Evaluation:
 
     def __str__(self) -> str:
         """The main metrics with their standard errors, as a table in Markdown."""
-        shown = [name for name in self.metrics if not _in_the_middle(name, self.metrics)]
         columns = {"method": list(self.methods)}
-        for metric in shown:
-            columns[metric] = [self._in_words(name, metric) for name in self.methods]
+        for metric in self.metrics:
+            if not _in_the_middle(metric, self.metrics):
+                columns[metric] = [self._in_words(name, metric) for name in self.methods]
         if self.headline is not None and len(self.methods) > 1:
             others = [self._in_words(name, self.headline, paired=True) for name in self.methods[1:]]
             columns[f"{self.headline} − {self.methods[0]}"] = ["", *others]
         for head, kind in (("fit + predict, s", "seconds"), ("tuning, s", "tuning_seconds")):
             columns[head] = [_seconds_in_words(self._time(name, kind)) for name in self.methods]
-        lines = [
-            f"{self.about}; {self.averaging}.",
-            "",
-            markdown_table(list(columns), zip(*columns.values(), strict=True)),
-        ]
-        lines += [f"{name} failed: {message}" for name, message in self.failures.items()]
-        return "\n".join(lines)
+        table = markdown_table(list(columns), zip(*columns.values(), strict=True))
+        failures = [f"{name} failed: {message}" for name, message in self.failures.items()]
+        return "\n".join([f"{self.about}; {self.averaging}.", "", table, *failures])
 
     def __repr__(self) -> str:
         return f"Evaluation({len(self.methods)} methods, {self.n_partitions} partitions, {self.about})"
-
-    # ---------------------------------------------------------------- a figure
 
     def plot(self, ax: Any = None) -> Any:
         """Recall curves with standard errors or, for graded scores, bars of the root mean square error.
@@ -223,8 +212,6 @@ class Evaluation:
         from jointdr.plot import evaluation_figure  # matplotlib is optional
 
         return evaluation_figure(self, ax)
-
-    # ---------------------------------------------------------------- inner workings
 
     def _time(self, method: str, kind: str) -> float:
         """The mean seconds of the partitions in which the method did not fail."""

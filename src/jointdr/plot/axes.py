@@ -4,55 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from jointdr.runtime import whole_file
 
-ROW_COLOR, COLUMN_COLOR = "#2a6fb0", "#b85a12"
-"""Entities of the first and of the second kind."""
-INK, QUIET, NOISE = "#1d2733", "#586575", "#aab4c0"
-"""Text, secondary text, and the background that chance alone would show."""
-PALETTE = (
-    "#2a6fb0",
-    "#b85a12",
-    "#2b8a6e",
-    "#aa3377",
-    "#8a7a1d",
-    "#56a3d9",
-    "#7b5ea7",
-    "#d0687a",
-    "#6b7280",
-    "#1d2733",
-)
-"""Colours of lines and of groups, in this order; they differ in lightness too."""
+ROW_COLOR, COLUMN_COLOR = "#2a6fb0", "#b85a12"  # entities of the first and of the second kind
+INK, QUIET, NOISE = "#1d2733", "#586575", "#aab4c0"  # text, secondary text, the background that chance alone would show
+# Colours of lines and of groups, in this order; they differ in lightness too.
+PALETTE = (ROW_COLOR, COLUMN_COLOR, "#2b8a6e", "#aa3377", "#8a7a1d", "#56a3d9", "#7b5ea7", "#d0687a", "#6b7280", INK)
 MARKERS = "os^vDP*X<>hdp"
 LABEL_SIZE = 9.0
-MISSING = "plot needs matplotlib: pip install 'jointdr[plot]'."
-
-
-def pyplot() -> Any:
-    """matplotlib.pyplot; without matplotlib, an ImportError with the command that installs it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError(MISSING) from None
-    return plt
 
 
 def new_figure(size: tuple[float, float]) -> Any:
     """An empty figure of so many inches, without a window."""
+    return _matplotlib("figure").Figure(figsize=size, layout="constrained")
+
+
+def axis_of(ax: Any, size: tuple[float, float] = (5.6, 3.8), count: int = 1) -> Any:
+    """The axis itself, or that of a new figure; an array of them if `count`, side by side, is more than one."""
+    return _matplotlib("pyplot").subplots(1, count, figsize=size, layout="constrained")[1] if ax is None else ax
+
+
+def _matplotlib(module: str) -> Any:
     try:
-        from matplotlib.figure import Figure
+        return import_module(f"matplotlib.{module}")
     except ImportError:
-        raise ImportError(MISSING) from None
-    return Figure(figsize=size, layout="constrained")
-
-
-def axis_of(ax: Any, size: tuple[float, float] = (5.6, 3.8)) -> Any:
-    """The axis itself, or that of a new figure."""
-    return pyplot().subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+        raise ImportError("plot needs matplotlib: pip install 'jointdr[plot]'.") from None
 
 
 def save_figure(figure: Any, path: str | os.PathLike[str], **options: Any) -> None:
@@ -77,7 +58,6 @@ def whole_numbers(ax: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.spines[["top", "right"]].set_visible(False)
 
 
 def name_ticks(ax: Any, x: Sequence[float]) -> None:
@@ -87,8 +67,7 @@ def name_ticks(ax: Any, x: Sequence[float]) -> None:
     ax.xaxis.set_major_locator(FixedLocator(list(x)))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: _short(v)))
     low, high = ax.get_ylim()
-    subs = range(1, 10) if high < 6 * low else (1, 2, 5)
-    ax.yaxis.set_major_locator(LogLocator(subs=subs, numticks=12))
+    ax.yaxis.set_major_locator(LogLocator(subs=range(1, 10) if high < 6 * low else (1, 2, 5), numticks=12))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_minor_locator(NullLocator())
@@ -104,12 +83,7 @@ def _short(value: float) -> str:
 def name_ends(ax: Any, ends: Sequence[tuple[float, float, str, str]], bold: Sequence[str] = ()) -> None:
     """Write the name of every line beside its right end, moved up or down where names would overlap.
 
-    Parameters
-    ----------
-    ax : Axes
-        Its limits are final.
-    ends : sequence of (x, y, name, colour)
-    bold : names
+    `ends` are (x, y, name, colour), and the limits of the axis are final.
     """
     if not ends:
         return
@@ -117,19 +91,10 @@ def name_ends(ax: Any, ends: Sequence[tuple[float, float, str, str]], bold: Sequ
     line = 1.2 * LABEL_SIZE / (ax.get_window_extent().height * 72 / ax.figure.dpi)
     right = max(float(point[0]) for point in points)
     heights = apart([float(point[1]) for point in points], line)
+    place = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center", "annotation_clip": False}
     for (_, _, name, colour), height in zip(ends, heights, strict=True):
-        ax.annotate(
-            name,
-            (right, height),
-            (7, 0),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            color=colour,
-            va="center",
-            fontsize=LABEL_SIZE,
-            fontweight="bold" if name in bold else "normal",
-            annotation_clip=False,
-        )
+        weight = "bold" if name in bold else "normal"
+        ax.annotate(name, (right, height), (7, 0), color=colour, fontsize=LABEL_SIZE, fontweight=weight, **place)
 
 
 def apart(heights: Sequence[float], distance: float, top: float = 1.0) -> list[float]:
@@ -143,8 +108,3 @@ def apart(heights: Sequence[float], distance: float, top: float = 1.0) -> list[f
         for above, below in pairwise(order[::-1]):
             moved[below] = min(moved[below], moved[above] - distance)
     return moved
-
-
-def cut_name(text: str, most: int = 28) -> str:
-    """Cut a long name."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"

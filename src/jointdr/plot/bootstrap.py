@@ -6,24 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.plot.axes import PALETTE, QUIET, pyplot, tidy
+from jointdr.plot.axes import PALETTE, QUIET, axis_of, tidy
 
 
 def bootstrap_figure(found: Any, ax: Any = None) -> Any:
-    """Singular values with their intervals, and the subspace errors of the replicates; `Bootstrap.plot` draws it.
-
-    Parameters
-    ----------
-    found : Bootstrap
-    ax : matplotlib Axes or pair of them, optional
-        Where to draw; one alone gets the singular values. By default a new figure.
-
-    Returns
-    -------
-    Axes or array of two Axes
-    """
-    if ax is None:
-        ax = pyplot().subplots(1, 2, figsize=(9, 3.5), layout="constrained")[1]
+    """Singular values with their intervals, and the errors of the replicates: as `Bootstrap.plot`, which calls it."""
+    ax = axis_of(ax, (9, 3.5), 2)
     axes = np.atleast_1d(ax)
     _draw_intervals(found, axes[0])
     if len(axes) > 1:
@@ -35,8 +23,8 @@ def _draw_intervals(found: Any, ax: Any) -> None:
     for k, (title, fitted, corrected, intervals) in enumerate(found.spectra):
         at = np.arange(1, len(fitted) + 1) + 0.2 * (k - (len(found.spectra) - 1) / 2)
         suffix = f", {title}" if len(found.spectra) > 1 else ""
-        interval = f"{100 * found.level:g} % interval{suffix}"
-        ax.vlines(at, *intervals.T, color=PALETTE[k], lw=3, alpha=0.5, label=interval)
+        label = f"{100 * found.level:g} % interval{suffix}"
+        ax.vlines(at, *intervals.T, color=PALETTE[k], lw=3, alpha=0.5, label=label)
         ax.plot(at, corrected, "o", color=PALETTE[k], clip_on=False, label=f"corrected{suffix}")
         ax.plot(at, fitted, "x", color=QUIET, label="fitted" if k == 0 else None)
     ax.set_xticks(range(1, max(len(fitted) for _, fitted, _, _ in found.spectra) + 1))

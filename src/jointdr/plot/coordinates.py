@@ -10,8 +10,7 @@ import numpy as np
 from jointdr.plot.axes import COLUMN_COLOR, INK, PALETTE, QUIET, ROW_COLOR, axis_of, tidy
 from jointdr.runtime import Array, dense, to_numpy
 
-MOST_GROUPS = 8
-"""Values of a colour column that get a colour of their own, at most; others are grey."""
+MOST_GROUPS = 8  # values of a colour column that get a colour of their own; others are grey
 
 
 def embedding_map(
@@ -52,27 +51,23 @@ def embedding_map(
     points, known = coordinates(found)
     names = tuple(names or known)
     at = [int(i) - 1 for i in directions]
-    if len(at) != 2 or min(at) < 0 or max(at) >= min(Z.shape[1] for Z in points):
-        raise ValueError(
-            f"directions={directions!r} must be two numbers from 1 to {min(Z.shape[1] for Z in points)}, the number of "
-            "directions that there are."
-        )
+    most = min(Z.shape[1] for Z in points)
+    if len(at) != 2 or min(at) < 0 or max(at) >= most:
+        raise ValueError(f"directions={directions!r} must be two numbers from 1 to {most}, the number of directions.")
     ax = axis_of(ax, (5.6, 5.0))
     ax.axhline(0, color="0.88", lw=0.8, zorder=0)
     ax.axvline(0, color="0.88", lw=0.8, zorder=0)
-    markers, colours = ("o", "D"), (ROW_COLOR, COLUMN_COLOR)
-    plain = color is None or all(part is None for part in color)
+    color, labels = ((None, None) if given is None else given for given in (color, labels))
     for k, Z in enumerate(points):
         size = float(np.clip(2500 / max(len(Z), 1), 4, 28))
-        style = {"marker": markers[k], "s": size if k == 0 else 0.8 * size, "linewidths": 0, "alpha": 0.65}
-        given = None if color is None else color[k]
-        if given is None:
-            # Beside entities in colours, those without are in the background.
-            shade = {"color": colours[k]} if plain else {"color": INK, "alpha": 0.3, "zorder": 0.5}
-            ax.scatter(Z[:, at[0]], Z[:, at[1]], label=names[k], **{**style, **shade})
+        style = {"marker": "oD"[k], "s": size if k == 0 else 0.8 * size, "linewidths": 0, "alpha": 0.65}
+        if color[k] is not None:
+            _draw_coloured(ax, Z[:, at], color[k], names[k], style)
+        elif color[1 - k] is not None:  # beside entities in colours, those without are in the background
+            ax.scatter(*Z[:, at].T, label=names[k], **{**style, "color": INK, "alpha": 0.3, "zorder": 0.5})
         else:
-            _draw_coloured(ax, Z[:, at], given, names[k], style)
-        for i, text in () if labels is None or labels[k] is None else labels[k]:
+            ax.scatter(*Z[:, at].T, label=names[k], color=(ROW_COLOR, COLUMN_COLOR)[k], **style)
+        for i, text in () if labels[k] is None else labels[k]:
             ax.annotate(text, Z[i, at], (4, 3), textcoords="offset points", fontsize=8, color=INK)
     ax.set(xlabel=f"direction {directions[0]}", ylabel=f"direction {directions[1]}")
     tidy(ax)
@@ -85,27 +80,21 @@ def embedding_map(
 
 
 def coordinates(found: Any) -> tuple[tuple[Array, Array], tuple[str, str]]:
-    """The coordinates of both kinds of entities, and the names of the kinds.
-
-    Raises
-    ------
-    ValueError
-        If there are none, or not in common directions.
-    """
+    """The coordinates of both kinds of entities, and the names of the kinds; a ValueError if they share none."""
     if isinstance(found, (tuple, list)):
         if len(found) != 2:
             raise ValueError(f"embedding_map takes the coordinates of two kinds of entities, but got {len(found)}.")
-        tables = [np.asarray(to_numpy(Z), dtype=float) for Z in found]
-        return (tables[0], tables[1]), ("rows", "columns")
+        a, b = (np.asarray(to_numpy(Z), dtype=float) for Z in found)
+        return (a, b), ("rows", "columns")
     if not hasattr(found, "_sides"):
         raise ValueError(
             f"embedding_map takes a fitted AssociationModel, or the pair that transform returns, not {found!r:.60}."
         )
     if found.embedding_ is None:
         raise ValueError("embedding=None has no coordinates that both kinds of entities share, so there is no map.")
-    a, b = (side.points[0] for side in found._sides)
-    tables = [np.asarray(dense(Z), dtype=float) for Z in (a, b)]
-    return (tables[0], tables[1]), found.view_names_
+    points = (side.points[0] for side in found._sides)
+    a, b = (np.asarray(dense(Z), dtype=float) for Z in points)
+    return (a, b), found.view_names_
 
 
 def groups(values: Any) -> tuple[list[str], Array]:

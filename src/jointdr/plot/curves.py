@@ -13,8 +13,7 @@ from jointdr.plot.axes import MARKERS, PALETTE, axis_of, name_ends, name_ticks, 
 from jointdr.plot.repetitions import Curve, reach
 from jointdr.runtime import Array
 
-CURVE_COLUMNS = ("method", "metric", "k", "recall", "se")
-"""Columns of `Evaluation.curves` that are drawn."""
+CURVE_COLUMNS = ("method", "metric", "k", "recall", "se")  # those of `Evaluation.curves` that are drawn
 
 
 class Recall(NamedTuple):
@@ -53,11 +52,10 @@ def recall_curves(found: Any, ax: Any = None, *, colors: Mapping[str, str] | Non
             style |= {"marker": MARKERS[i % len(MARKERS)], "markersize": 4}
         ax.errorbar(ks, mean, error if error.any() else None, capsize=2, zorder=3 if name == best else 2, **style)
         ends.append((float(ks[-1]), float(mean[-1]), name, colour))
-    ks = next(iter(curves.values())).ks
     ax.set(xlabel="retrieved, k", ylabel="recall at k")
-    ax.set_xlim(0, float(max(curve.ks[-1] for curve in curves.values())))
+    ax.set_xlim(0, max(x for x, *_ in ends))
     ax.set_ylim(bottom=0)
-    if len(ks) <= 10:
+    if len(ks := next(iter(curves.values())).ks) <= 10:
         ax.set_xticks(ks)
     ax.grid(alpha=0.25, axis="y")
     tidy(ax)
@@ -66,12 +64,9 @@ def recall_curves(found: Any, ax: Any = None, *, colors: Mapping[str, str] | Non
 
 
 def recalls(found: Any) -> dict[str, Recall]:
-    """Recall curves from an evaluation, its table, a file of it, or a mapping; methods without results are left out.
+    """Recall curves from an evaluation, its table, a file of it, or a mapping.
 
-    Raises
-    ------
-    ValueError
-        If there are none.
+    Methods without results are left out; a ValueError if that leaves none.
     """
     if isinstance(found, (str, os.PathLike)):
         curves = _of_table(_read(Path(found)))
@@ -157,7 +152,7 @@ def nsee_curves(curves: Mapping[str, Any], ax: Any = None, *, xlabel: str = "sam
     return ax
 
 
-def _curve(name: Any, x: Any, errors: Any) -> Any:
+def _curve(name: Any, x: Any, errors: Any) -> Curve:
     x, values = np.asarray(x, dtype=float), np.atleast_2d(np.asarray(errors, dtype=float))
     if x.ndim != 1 or values.ndim != 2 or values.shape[1] != len(x):
         raise ValueError(f"{name!r} needs one error (or one column of repetitions) for each of its {x.size} x.")

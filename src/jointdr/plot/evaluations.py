@@ -14,18 +14,7 @@ from jointdr.plot.curves import recall_curves
 
 
 def evaluation_figure(evaluation: Any, ax: Any = None) -> Any:
-    """Recall curves or, for graded scores, bars of the root mean square error; `Evaluation.plot` draws it.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-    ax : matplotlib Axes, path, or None
-        Where to draw: into these axes, into an image file, or into a new figure.
-
-    Returns
-    -------
-    Axes
-    """
+    """Recall curves or, for graded scores, bars of the root mean square error: as `Evaluation.plot`, which calls it."""
     path = ax if isinstance(ax, (str, os.PathLike)) else None
     if ax is None or path is not None:
         size = (8.5, 5.0) if evaluation.is_implicit else (8.0, 1.2 + 0.35 * len(evaluation.methods))
@@ -35,8 +24,7 @@ def evaluation_figure(evaluation: Any, ax: Any = None) -> Any:
     else:
         metric_bars(_errors(evaluation), ax, colors=dict(zip(evaluation.methods, 2 * PALETTE, strict=False)))
         ax.set_xlabel(f"{evaluation.headline} (lower is better)")
-    title = textwrap.wrap(f"{evaluation.about}; {evaluation.averaging}", 85)
-    ax.set_title("\n".join(title), fontsize=9)
+    ax.set_title(textwrap.fill(f"{evaluation.about}; {evaluation.averaging}", 85), fontsize=9)
     if path is not None:
         save_figure(ax.figure, path, dpi=150)
     return ax
@@ -76,6 +64,6 @@ def _errors(evaluation: Any) -> dict[str, tuple[float, float]]:
     """The mean of the headline and its standard error (0 in a single partition), of the best method first."""
     if evaluation.headline is None:
         raise ValueError("No method has a result that could be drawn; see failures.")
-    found = {name: evaluation.statistics(name, evaluation.headline) for name in evaluation.methods}
-    best = sorted((name for name in found if np.isfinite(found[name][0])), key=lambda name: found[name][0])
-    return {name: (found[name][0], float(np.nan_to_num(found[name][2]))) for name in best}
+    found = [(name, *evaluation.statistics(name, evaluation.headline)) for name in evaluation.methods]
+    best = sorted((row for row in found if np.isfinite(row[1])), key=lambda row: row[1])
+    return {name: (mean, float(np.nan_to_num(error))) for name, mean, _, error, _ in best}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.plot.axes import COLUMN_COLOR, INK, NOISE, PALETTE, QUIET, ROW_COLOR, axis_of, cut_name, tidy
+from jointdr.plot.axes import INK, NOISE, PALETTE, QUIET, axis_of, tidy
 from jointdr.runtime import Array
 
 
@@ -43,16 +43,15 @@ def loadings(model: Any, ax: Any = None, *, direction: int = 1, view: int | None
     n_bars = sum(len(names) for _, names, _ in tables)
     ax = axis_of(ax, (5.6, 0.8 + 0.24 * (n_bars + len(tables))))
     top, ticks, texts = 0.0, [], []
-    colours = (ROW_COLOR, COLUMN_COLOR, *PALETTE[2:])
-    for k, (title, names, weights) in enumerate(tables):
-        colour = colours[(k if view is None else view) % len(colours)]
+    for k, (title, names, weights) in enumerate(tables, start=view or 0):
+        colour = PALETTE[k % len(PALETTE)]
         largest = float(np.abs(weights).max(initial=0.0)) or 1.0
         at = top - 1.0 - np.arange(len(names))
         ax.barh(at, weights / largest, color=colour, height=0.7)
         heading = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 9, "fontweight": "bold"}
         ax.annotate(title, (0, top), color=colour, **heading)
         ticks += at.tolist()
-        texts += [cut_name(name) for name in names]
+        texts += [name if len(name) <= 28 else f"{name[:27]}…" for name in names]
         top = float(at[-1]) - 1.3 if len(at) else top - 1.3
     ax.axvline(0, color=NOISE, lw=0.8)
     ax.set_yticks(ticks, texts, fontsize=8.5)
@@ -67,33 +66,20 @@ def loadings(model: Any, ax: Any = None, *, direction: int = 1, view: int | None
 
 
 def heaviest(model: Any, direction: int, n_shown: int) -> list[tuple[str, list[str], Array]]:
-    """The features with the largest weights in a direction (from 1), without those of 0.
-
-    Returns
-    -------
-    list of (view, names, weights)
-        One for each view.
-    """
+    """(view, names, weights) of every view: its features of the largest weights in a direction (from 1), none of 0."""
     fitted = getattr(model, "embedding_", model)
     if not hasattr(fitted, "embeddings_"):
         raise ValueError(f"loadings takes a fitted model with an embedding, which {model!r:.60} has not.")
     most = max(U.shape[1] for U in fitted.embeddings_)
     if not 1 <= direction <= most:
         raise ValueError(f"direction={direction!r} must be a number from 1 to {most}.")
+    unnamed = (None,) * len(fitted.embeddings_)
+    known = getattr(model, "_feature_names", getattr(fitted, "_feature_names", unnamed))
     found = []
-    for name, U, features in zip(fitted.view_names_, fitted.embeddings_, _feature_names(model, fitted), strict=True):
+    for name, U, features in zip(fitted.view_names_, fitted.embeddings_, known, strict=True):
         weights = U[:, direction - 1] if direction <= U.shape[1] else np.empty(0)
         top = np.argsort(-np.abs(weights), kind="stable")[: int(n_shown)]
         top = top[weights[top] != 0]
-        found.append((str(name), [str(features[i]) for i in top], np.asarray(weights[top], dtype=float)))
+        names = [f"feature {i + 1}" if features is None else str(features[i]) for i in top]
+        found.append((str(name), names, np.asarray(weights[top], dtype=float)))
     return found
-
-
-def _feature_names(model: Any, fitted: Any) -> list[Any]:
-    """The names of every view's features; numbers from 1 where they have none."""
-    known = getattr(fitted, "_feature_names", (None,) * len(fitted.embeddings_))
-    own = getattr(model, "_feature_names", known)
-    return [
-        [f"feature {i + 1}" for i in range(len(U))] if names is None else names
-        for names, U in zip(own, fitted.embeddings_, strict=True)
-    ]

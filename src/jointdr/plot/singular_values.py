@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.plot.axes import COLUMN_COLOR, NOISE, QUIET, ROW_COLOR, axis_of, pyplot, tidy, whole_numbers
+from jointdr.plot.axes import COLUMN_COLOR, NOISE, QUIET, ROW_COLOR, axis_of, tidy, whole_numbers
 from jointdr.runtime import Array
 
 
@@ -41,16 +41,10 @@ def scree(found: Any, ax: Any = None, *, n_shown: int | None = None, rank: int |
     if len(null):
         _draw_chance(ax, numbers, null[:, :k], found.null_threshold, level, top=float(values[0]))
     ax.plot(numbers, values[:k], color=ROW_COLOR, lw=1, alpha=0.6)
-    style: dict[str, Any] = {
-        "color": ROW_COLOR,
-        "ms": 5 if k <= 30 else 3.5,
-        "ls": "none",
-        "marker": "o",
-        "clip_on": False,
-    }
+    style: dict[str, Any] = {"color": ROW_COLOR, "ms": 5 if k <= 30 else 3.5, "clip_on": False}
     filled = k if chosen is None else min(chosen, k)
-    ax.plot(numbers[:filled], values[:filled], **style)
-    ax.plot(numbers[filled:], values[filled:k], **style, mfc="white")
+    ax.plot(numbers[:filled], values[:filled], "o", **style)
+    ax.plot(numbers[filled:], values[filled:k], "o", mfc="white", **style)
     ax.set_ylim(bottom=0)
     ax.set_xlim(0.4, k + 0.6)
     if rank is not None and rank <= k:
@@ -65,23 +59,9 @@ def scree(found: Any, ax: Any = None, *, n_shown: int | None = None, rank: int |
 
 
 def rank_figure(profile: Any, ax: Any = None, *, n_shown: int | None = None) -> tuple[Any, Any]:
-    """The scree plot of a rank profile, and its held-out criterion beside it; `RankProfile.plot` draws it.
-
-    Parameters
-    ----------
-    profile : RankProfile
-    ax : matplotlib Axes, pair of Axes or None
-        Two axes for the two curves; one axis for both, the criterion on a second scale; None for a new figure.
-    n_shown : int, optional
-        As in `scree`.
-
-    Returns
-    -------
-    pair of Axes
-    """
-    shared = ax is not None and np.ndim(ax) == 0
-    if ax is None:
-        ax = pyplot().subplots(1, 2, figsize=(9.5, 3.6), layout="constrained")[1]
+    """The scree plot of a rank profile, and its held-out criterion beside it: as `RankProfile.plot`, which calls it."""
+    ax = axis_of(ax, (9.5, 3.6), 2)
+    shared = np.ndim(ax) == 0
     axes = (ax, ax.twinx()) if shared else tuple(np.ravel(ax))
     if len(axes) != 2:
         raise ValueError(f"ax must be one axis or a pair of them, got {len(axes)}.")
@@ -103,11 +83,10 @@ def _draw_criterion(ax: Any, profile: Any, k: int, shared: bool) -> None:
 
 
 def _n_drawn(found: Any, n_shown: int | None) -> int:
-    values, null, _, chosen = _parts(found)
-    most = len(values)
-    if n_shown is not None:
-        return min(most, max(1, int(n_shown)))
-    return min(most, max(10, 3 * (chosen or 0))) if len(null) or chosen is not None else most
+    values, _, _, chosen = _parts(found)
+    if n_shown is None:
+        n_shown = len(values) if chosen is None else max(10, 3 * chosen)
+    return min(len(values), max(1, int(n_shown)))
 
 
 def _parts(found: Any) -> tuple[Array, Array, float, int | None]:
