@@ -87,7 +87,7 @@ def test_rankings_agree_with_scikit_learn(rng):
         )
     expected = np.mean([average_precision_score(g > 0, s) for g, s in zip(gains[rows], scores[rows], strict=True)])
     assert average_precision(scores, gains) == pytest.approx(expected)
-    with pytest.raises(ValueError, match="k must be"):
+    with pytest.raises(ValueError, match="k=0 must be a positive integer"):
         ndcg_at_k(scores, gains, 0)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
-from jointdr.runtime import Array, dense
+from jointdr.runtime import Array, check_integer, dense
 
 __all__ = [
     "average_precision",
@@ -126,8 +125,8 @@ def ndcg_at_k(scores: Array, truth: Any, k: int | None = None) -> float:
     1.0
     """
     scores, gains = _checked_ranking(scores, truth)
-    if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or int(k) < 1):
-        raise ValueError(f"k must be a positive integer or None, got {k!r}.")
+    if k is not None:
+        check_integer("k", k, 1, expected="a positive integer or None")
     rows = (gains > 0).any(axis=1)
     gains = np.maximum(gains[rows], 0)
     order = np.argsort(-scores[rows], axis=1, kind="stable")

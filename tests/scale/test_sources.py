@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pickle
-import threading
 import time
 import tracemalloc
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -151,33 +149,6 @@ def test_memory_does_not_grow_with_the_rows(early, most, tmp_path, monkeypatch):
     monkeypatch.setattr(looks, "SAMPLE_ROWS", 1000)
     monkeypatch.setattr(stream, "RESPONSE_ROWS", 5000)
     assert peak(300_000) < most * peak(60_000)  # blocks that are read ahead count, too
-
-
-@pytest.mark.parametrize("waits", [True, False])
-def test_blocks_are_read_ahead_where_reading_waits(waits, monkeypatch):
-    """By a clock of its own, so that the load of the machine does not count; all blocks are read by one thread."""
-    clock = SimpleNamespace(now=0.0, busy=0.0)
-    fake = SimpleNamespace(perf_counter=lambda: clock.now, thread_time=lambda: clock.busy)
-    monkeypatch.setattr(lanes, "time", fake)
-    readers, begun = [], [threading.Event() for _ in range(31)]
-
-    def read():
-        for i in range(30):
-            begun[i].set()
-            clock.now += 0.02
-            clock.busy += 0.005 if waits else 0.02
-            readers.append(threading.current_thread())
-            yield i
-
-    for i, block in enumerate(lanes.ahead_of_waits(read())):
-        assert block == i
-        if waits and i < 29:
-            assert begun[i + 1].wait(300)
-        else:
-            assert not begun[i + 1].is_set()
-    assert len(readers) == 30
-    assert len(set(readers)) == 1
-    assert readers[0] is not threading.current_thread()
 
 
 def test_columns_of_one_type_and_of_several(tmp_path, rng):

@@ -164,7 +164,7 @@ class Dyads:
         Notes
         -----
         Ids are compared as strings. Pairs with an id that no entity has are left out, with a warning; ``unmatched`` of
-        the result says which ids these are. Read ids as strings, or ``007`` becomes ``7``.
+        the result holds these ids. Read ids as strings, or ``007`` becomes ``7``.
 
         Examples
         --------
@@ -241,7 +241,7 @@ class Dyads:
 
     @property
     def is_implicit(self) -> bool:
-        """Whether the scores are implicit feedback: a few associations in a grid of zeros, rather than graded scores."""
+        """Whether scores are implicit feedback, a few associations in a grid of zeros, rather than graded scores."""
         return is_implicit(self.Y, self.is_complete)
 
     @property
@@ -295,7 +295,7 @@ class Dyads:
         Parameters
         ----------
         mask : boolean (m_A, m_B) array, dense or sparse, or (n_observed,) vector
-            A vector says it for each observed pair, row by row, in the order of `triples`.
+            A vector has one entry for each observed pair, row by row, in the order of `triples`.
         """
         if not is_sparse(mask) and np.ndim(mask) == 1:
             chosen = np.asarray(mask)
@@ -323,7 +323,7 @@ class Dyads:
         ids: tuple[Array, Array] | None = None,
         is_complete: bool | None = None,
     ) -> Dyads:
-        """The same dyads with other scores, tables or ids, which are taken as they are, without another check."""
+        """The same dyads with other scores, tables or ids, which are not checked again."""
         part = Dyads.__new__(Dyads)
         part.names, part.feature_names, part.unmatched = self.names, self.feature_names, self.unmatched
         part.is_complete = self.is_complete if is_complete is None else is_complete

@@ -16,7 +16,7 @@ from jointdr.runtime import Array, to_numpy
 
 @dataclass(frozen=True)
 class Unmatched:
-    """What a table of pairs names that the entity tables do not have.
+    """The ids in a table of pairs that no entity has.
 
     Attributes
     ----------

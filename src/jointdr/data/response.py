@@ -1,4 +1,4 @@
-"""What is done to y before moments are taken: class labels, heavy tails, slices.
+"""Transforms of y before moments are taken: class labels, normal scores, clipping, slices.
 
 By the Markov chain (a, b) → (Uᵀa, Vᵀb) → y → g(y), any transform g leaves the embeddings what they are. A good one
 makes the response light-tailed (section 3 of the paper), or shows directions that act on more than its mean.
@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from sklearn.utils.validation import column_or_1d
 
 from jointdr.data.views import SPLIT_HINT, require_same_order
-from jointdr.runtime import Array, is_foreign, to_numpy
+from jointdr.runtime import Array, check_integer, is_foreign, to_numpy
 
 RESPONSES = ("auto", "identity", "rank", "clip", "slices", "class")
 
@@ -72,7 +72,7 @@ class Transform:
 
     @property
     def n_places(self) -> int:
-        """The number of slices or classes; 1 if rows are not told apart."""
+        """The number of slices or classes; 1 if there are none."""
         return len(self.grid) + (self.kind != "class") if self.kind in ("slices", "class") else 1
 
     def places(self, y: Array) -> Array:
@@ -156,8 +156,7 @@ def _edges_for(kind: str, y: Array, weight: Array | None, edges: Any, n_slices: 
         low, middle, high = _quantiles(y, weight, [0.25, 0.5, 0.75])
         reach = 3.09 / 1.349 * (high - low) or np.max(np.abs(y - middle))
         return np.array([middle - reach, middle + reach])
-    if not isinstance(n_slices, (int, np.integer)) or n_slices < 2:
-        raise ValueError(f"n_slices={n_slices!r} must be an integer of at least 2.")
+    check_integer("n_slices", n_slices, 2, expected="an integer of at least 2")
     inner = _quantiles(y, weight, np.arange(1, n_slices) / n_slices)
     above = y[y > y.min()]  # a slice below the smallest value would be empty
     return np.unique(np.maximum(inner, above.min())) if above.size else np.empty(0)

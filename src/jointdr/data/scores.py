@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from jointdr.runtime import Array, as_float, csr_rows, float_dtype, is_sparse, require_squares, to_numpy
+from jointdr.runtime import Array, as_float, check_choice, csr_rows, float_dtype, is_sparse, require_squares, to_numpy
 
 Duplicates = Literal["error", "mean", "sum", "max", "last"]
 DUPLICATES = ("error", "mean", "sum", "max", "last")
@@ -49,7 +49,7 @@ def checked_scores(Y: Any, shape: tuple[int, int], names: tuple[str, str], obser
 
 
 def pattern_of(mask: Any, shape: tuple[int, int]) -> Array:
-    """The true places of a mask as a CSR array in canonical order."""
+    """The true entries of a mask as a CSR array in canonical order."""
     if not is_sparse(mask):
         mask = np.asarray(mask)
     if tuple(mask.shape) != shape:
@@ -65,7 +65,7 @@ def pattern_of(mask: Any, shape: tuple[int, int]) -> Array:
 
 
 def values_at(Y: Array, pattern: Array) -> Array:
-    """The values of Y at the places of the pattern, as a CSR array that stores them all, zeros too."""
+    """The values of Y at the entries of the pattern, as a CSR array that stores them all, zeros too."""
     i = csr_rows(pattern)
     if is_sparse(Y):
         stored = csr_rows(Y) * Y.shape[1] + Y.indices
@@ -78,7 +78,7 @@ def values_at(Y: Array, pattern: Array) -> Array:
 
 
 def entity_indices(at: Any, count: int, what: str) -> Array:
-    """Numbers of entities from numbers, a mask or a slice, at least one."""
+    """Indices of entities from indices, a mask or a slice, at least one."""
     if isinstance(at, slice):
         numbers = np.arange(count)[at]
     else:
@@ -113,8 +113,7 @@ def scores_of_pairs(
     rows: Array, columns: Array, values: Array, shape: tuple[int, int], duplicates: Duplicates
 ) -> Array:
     """A CSR array that stores every listed pair once, zeros too."""
-    if duplicates not in DUPLICATES:
-        raise ValueError(f"duplicates={duplicates!r} is not understood; choose from {DUPLICATES}.")
+    check_choice("duplicates", duplicates, DUPLICATES)
     codes, inverse, counts = np.unique(
         np.asarray(rows, dtype=np.int64) * shape[1] + columns, return_inverse=True, return_counts=True
     )
@@ -147,7 +146,7 @@ def _aggregate(values: Array, inverse: Array, counts: Array, how: str) -> Array:
 
 
 def is_implicit(Y: Array, complete: bool) -> bool:
-    """Whether Y is implicit feedback, a few associations in a grid of zeros, to be ranked, rather than graded scores."""
+    """Whether Y is implicit feedback, a few associations in a grid of zeros, rather than graded scores."""
     if not complete:
         return False
     values = Y.data if is_sparse(Y) else Y

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from jointdr.data.dyads import Dyads
-from jointdr.runtime import Array, dense
+from jointdr.runtime import Array, check_choice, check_integer, check_number, dense
 
 By = Literal["rows", "columns", "both", "pairs"]
 BY = ("rows", "columns", "both", "pairs")
@@ -36,7 +35,7 @@ class Split:
 
     @property
     def new(self) -> tuple[Array | None, Array | None]:
-        """What `predict` is to be given: the features of new entities, None on a side where all are known."""
+        """The arguments of `predict`: the features of new entities, None on a side where all are known."""
         rows = self.test.A if self.by in ("rows", "both") else None
         return rows, self.test.B if self.by in ("columns", "both") else None
 
@@ -81,12 +80,9 @@ def splits(
     ...     print(split.train.shape, split.test.shape)
     (18, 9) (2, 1)
     """
-    if by not in BY:
-        raise ValueError(f"by={by!r} is not understood; choose from {BY}.")
-    if not isinstance(test_size, Real) or isinstance(test_size, bool) or not 0 < float(test_size) < 1:
-        raise ValueError(f"test_size={test_size!r} must be a share between 0 and 1.")
-    if not isinstance(n_splits, Integral) or isinstance(n_splits, bool) or int(n_splits) < 1:
-        raise ValueError(f"n_splits={n_splits!r} must be an integer >= 1.")
+    check_choice("by", by, BY)
+    check_number("test_size", test_size, 0, 1, strictly=True, expected="a share between 0 and 1")
+    check_integer("n_splits", n_splits, 1)
     rng = check_random_state(random_state)
     if by == "pairs" and dyads.is_complete and not dyads.is_implicit:
         dyads = dyads.pairs(np.ones(dyads.shape, dtype=bool))  # a grade that is held out is not a 0

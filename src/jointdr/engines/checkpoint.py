@@ -103,7 +103,7 @@ class Checkpoint:
 
 
 def contents(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Any, list[dict[str, Any]]]:
-    """What a checkpoint tells of the data, and its reads."""
+    """The identity of the data that a checkpoint belongs to, and its reads."""
     reads = [
         {
             "key": str(read["key"]),

@@ -1,7 +1,7 @@
 """The engine of a cluster: leaves are reduced where they are read, and states are merged in a tree, by dask.
 
 A leaf is a file and a row range, or the chunks of dask collections: both can be had again, so that a worker that dies
-costs what it had reduced and nothing else. Only states travel, n × n numbers each, and the small values that reductions are.
+costs what it had reduced and nothing else. Only states travel, n × n numbers each, and reductions, which are small.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BRANCHES = 8
 
 
 def require_dask() -> Any:
-    """The package dask, or an error that says how to get it."""
+    """The package dask, or an error with the command that installs it."""
     try:
         import dask
     except ImportError:
@@ -94,7 +94,7 @@ def _translate_lost_connection() -> Iterator[None]:
 
 
 def _delay(leaf: Any, views: bool) -> Any:
-    """What dask computes a leaf from: its chunks, or the leaf itself, which is read where it is reduced."""
+    """A leaf as a value of dask: its chunks, or the leaf itself, which is read where it is reduced."""
     return leaf.delayed(views) if hasattr(leaf, "delayed") else leaf
 
 

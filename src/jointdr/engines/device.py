@@ -12,7 +12,7 @@ import numpy as np
 from jointdr.engines.lanes import Lanes, Task, Told, ahead, apply_steps
 from jointdr.engines.reduction import RowBlock
 from jointdr.engines.source import Source
-from jointdr.runtime import Array, is_sparse
+from jointdr.runtime import Array, check_number, is_sparse
 
 BLOCK_BYTES = 512_000_000
 """A block is about this large. Three of them are on the device at a time, with copies that folding makes of one."""
@@ -22,7 +22,7 @@ PIECE_BYTES = 16_000_000
 
 
 def require_torch() -> Any:
-    """The package torch, or an error that says how to get it."""
+    """The package torch, or an error with the command that installs it."""
     try:
         import torch
     except ImportError:
@@ -37,12 +37,12 @@ def require_device(device: str) -> None:
         torch.zeros(1, dtype=torch.float64, device=device).item()
     except (RuntimeError, AssertionError, TypeError) as error:
         why = (str(error).splitlines() or [""])[0]
-        raise ValueError(f"device={device!r} is none that PyTorch can compute on in double precision: {why}") from error
+        raise ValueError(f"PyTorch cannot compute in double precision on device={device!r}: {why}") from error
 
 
 @dataclass(frozen=True)
 class Device:
-    """Folds the blocks of a source on a device of PyTorch.
+    """Reduces the blocks of a source on a device of PyTorch.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _all_stepped(blocks: Iterator[RowBlock], steps: Sequence[Any]) -> Iterator[R
 
 
 def _parts_of(block: RowBlock, responses: bool) -> list[Array]:
-    """What is copied: the views, and the responses and weights where asked for."""
+    """The arrays to copy: the views, and the responses and weights where asked for."""
     return [*block.views, *(X for X in (block.y, block.weight) if responses and X is not None)]
 
 
@@ -227,8 +227,7 @@ def on_device(source: Source, device: str = "cuda", block_bytes: int = BLOCK_BYT
     >>> model = JDR(2).fit(on_device(source, "cuda"))  # doctest: +SKIP
     """
     require_device(device)
-    if block_bytes < 1:
-        raise ValueError(f"block_bytes={block_bytes!r} must be positive: it says how much is copied at a time.")
+    check_number("block_bytes", block_bytes, 1, expected="positive, the number of bytes that are copied at a time")
     source = copy.copy(source)
     source.engine = Device(str(device), int(block_bytes))
     return source

@@ -20,6 +20,7 @@ from jointdr.runtime import (
     Array,
     Scratch,
     as_float,
+    check_choice,
     dense_product,
     float_dtype,
     inner,
@@ -75,7 +76,7 @@ class Grid:
         return float(self.Y.sum()) / (self.n_pairs or 1)
 
     def rows(self, at: Array) -> Grid:
-        """The grid of the row entities of these numbers."""
+        """The grid of the row entities with these indices."""
         return Grid(self.Y[at], take_rows(self.A, at), self.B, self.complete, self.n_pairs / self.Y.shape[0])
 
     def counts(self, means: Means = "pairs") -> tuple[Array, Array]:
@@ -231,7 +232,7 @@ class Grid:
         }
 
     def _shifts(self, y_center: Any) -> tuple[float, ...]:
-        """What is taken off the scores one after the other: a mean is rounded to its own precision, so twice."""
+        """The numbers to subtract from the scores in turn: a mean is rounded to its own precision, so there are two."""
         if y_center is not None:
             return (float(np.asarray(y_center).reshape(-1)[0]),)
         mean = self.y_mean
@@ -278,8 +279,7 @@ class Grid:
 
 
 def _kept(means: str, keep: dict[str, Any]) -> Keep:
-    if means not in MEANS:
-        raise ValueError(f"means={means!r} is not understood; choose from {MEANS}.")
+    check_choice("means", means, MEANS)
     return Keep.of(2, **keep)
 
 

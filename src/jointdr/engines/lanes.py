@@ -27,7 +27,7 @@ STATE_BYTES = 1_000_000_000
 
 T = TypeVar("T")
 Step = Callable[[RowBlock], RowBlock]
-"""What makes a block with another response, or other weights."""
+"""Gives a block another response, or other weights."""
 
 
 def ahead(blocks: Iterator[T]) -> Iterator[T]:
@@ -79,13 +79,13 @@ def _read_by_a_thread(blocks: Iterator[T], is_early: Callable[[float, float], bo
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be done with some leaves: a small value that can be sent to where they are read.
+    """The work on some leaves: a small value that can be sent to where they are read.
 
     Parameters
     ----------
     reduction : Reduction
     steps : tuple of callables
-        What makes the blocks that are reduced of those that are read.
+        They make the blocks that are reduced from those that are read.
     rows : int
         How many are read at a time.
     size : int
@@ -93,7 +93,7 @@ class Task:
     views : bool
         Whether views are read, or the response alone.
     reader_bytes : int
-        What a reader holds beside the blocks that it gives.
+        Memory of one reader beside the blocks that it gives.
     """
 
     reduction: Any
@@ -150,7 +150,7 @@ def apply_steps(block: RowBlock, steps: Iterable[Step]) -> RowBlock:
 
 
 class Lanes:
-    """The engine of one machine: every thread reads and folds leaves of its own, with its share of BLAS threads.
+    """The engine of one machine: every thread reads and reduces leaves of its own, with its share of BLAS threads.
 
     That way reading, decoding, centring and products all use all cores, and never more threads than there are cores
     work at a time, but for those that wait for the disk. The result depends on the number of cores in the last digits

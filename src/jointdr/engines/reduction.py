@@ -1,7 +1,7 @@
-"""What is done with blocks of rows, as small values that can be sent to wherever the rows are.
+"""Reductions of blocks of rows: small values that can be sent to wherever the rows are.
 
-A reduction makes a state of some blocks and joins the states of two sets of blocks into that of both. It knows nothing of
-where blocks come from, so that one definition serves arrays in memory, files and a cluster.
+A reduction makes a state of some blocks and merges the states of two sets of blocks. It knows nothing of where blocks
+come from, so that one definition serves arrays in memory, files and a cluster.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class RandomParts:
 
 
 def groups_of_response(block: RowBlock) -> tuple[Array, RowBlock]:
-    """Groups that the last component of the response numbers, which is no response then."""
+    """The groups that the last component of the response holds, and the block without that component."""
     return block.y[:, -1].astype(np.int64), replace(block, y=block.y[:, :-1])
 
 
@@ -132,7 +132,8 @@ def _parts(blocks: Iterable[tuple[int, RowBlock]], keep: dict[str, Any]) -> Iter
     raw = isinstance(keep.get("center"), int)
     for i, block in blocks:
         part = Moments.of_block(block.views, block.y, block.weight, **keep)
-        if not raw:  # the very arrays, which it takes no look at to see that they are the same
+        if not raw:
+            # Reuse the same array objects, so that later blocks can be recognised by identity instead of by value.
             keep["center"] = part.centers
         keep["y_center"] = part.y_center
         yield i, part

@@ -58,7 +58,7 @@ def block_rows(views: Sequence[Array], minimum: int = FEWEST_ROWS, block_bytes: 
 
 
 def _row_bytes(views: Sequence[Array]) -> int:
-    """Of the widest view, as dense numbers or as they are stored."""
+    """Bytes of a row of the widest view, dense or as stored."""
     return max(12 * X.nnz // max(1, X.shape[0]) + 1 if is_sparse(X) else 8 * X.shape[1] for X in views)
 
 

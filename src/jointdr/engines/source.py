@@ -15,7 +15,7 @@ from jointdr.engines.reduction import RowBlock
 from jointdr.runtime import Array
 
 Watch = Callable[[int, int], object]
-"""Told the number of rows and of bytes of every block that has been reduced."""
+"""Called with the number of rows and of bytes of every block that has been reduced."""
 
 
 class Leaf(Protocol):
@@ -42,7 +42,7 @@ class Leaf(Protocol):
 class Source(ABC):
     """Rows that are read block by block. `JDR.fit` and the other estimators take it in place of arrays.
 
-    Made by the functions of `jointdr.io`. A subclass says where rows lie (`_leaves`) and what they look like.
+    Made by the functions of `jointdr.io`. A subclass defines where rows lie (`_leaves`) and what they look like.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Source(ABC):
     """Whether the response can be read without the views."""
 
     reader_bytes = 0
-    """What a reader of one leaf holds beside the blocks that it gives, in bytes."""
+    """Memory of one reader beside the blocks that it gives, in bytes."""
 
     table: Array | None = None
     """Where all views are columns of one table: its column names, or numbers, (1, columns)."""
@@ -98,7 +98,7 @@ class Source(ABC):
         return f"row {row}"
 
     def identity(self) -> dict[str, Any]:
-        """What tells this data from other data, as far as can be told without reading it; JSON-able."""
+        """A fingerprint of the data that takes no read of it, for checkpoints; JSON-able."""
         given = [None if v is None else hashlib.sha256(v.tobytes()).hexdigest() for v in self._given]
         return {"rows": self.n_rows, "views": [list(self.names), list(self.n_features)], "given": given}
 
@@ -127,7 +127,7 @@ class Source(ABC):
         return [_given_to(leaf, y, weight) for leaf in self._leaves()]
 
     def select(self, columns: Sequence[Array]) -> Self:
-        """The same rows with the features of these numbers of each view only; others are not read."""
+        """The same rows with the features with these indices of each view only; others are not read."""
         source = self._select(columns)
         for name in ("_given", "has_response", "has_weight", "table", "watch", "checkpoint", "engine"):
             setattr(source, name, getattr(self, name))
@@ -156,9 +156,9 @@ class Source(ABC):
         return source
 
     def watched(self, watch: Watch | None) -> Self:
-        """The same source, with a function that is told the rows and the bytes of every block that was reduced.
+        """The same source, with a function that is called with the rows and the bytes of every block that was reduced.
 
-        A fit that reads the data several times tells of every read. On a cluster the function is not told.
+        A fit that reads the data several times calls it in every read. On a cluster it is not called.
         """
         source = copy.copy(self)
         source.watch = watch

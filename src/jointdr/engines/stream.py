@@ -92,7 +92,7 @@ class Stream(Rows):
 
     @cached_property
     def summary(self) -> Summary:
-        """What a read of y alone tells."""
+        """A summary of y, by a read of y alone."""
         return self._run(Summarize.of(self.source.n_rows), RESPONSE_ROWS, views=False)
 
     def select(self, columns: Sequence[Array]) -> Stream:

@@ -255,7 +255,7 @@ def reduce_dyads(
     client: Any = None,
     **keep: Any,
 ) -> list[Moments]:
-    """The moments of dyads whose scores are a dask array, for `fit_moments`: blocks of rows of Y are reduced by workers.
+    """The moments of dyads whose scores are a dask array, for `fit_moments`: workers reduce blocks of rows of Y.
 
     Parameters
     ----------

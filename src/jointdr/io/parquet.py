@@ -21,7 +21,7 @@ from jointdr.runtime import Array, Stamp, memory
 ARROW_NAMES = {"float32": "float", "float64": "double"}
 
 PAGE_BYTES = 1_000_000
-"""What writers put into a page of a column at most, unless they are told otherwise; also into a dictionary."""
+"""The size of a page of a column, or of its dictionary, that writers keep to by default."""
 
 BUFFER_BYTES = 65_536
 """Every column of a large row group is read in steps of this size, so that row groups may be larger than memory."""
@@ -88,12 +88,12 @@ class RowGroup:
 
     @property
     def whole_bytes(self) -> int:
-        """What a reader of whole row groups holds: one while the next is decoded, and the columns being decoded."""
+        """Memory of a reader of whole row groups: one in use, the next one, and the columns that are being decoded."""
         return 2 * self.nbytes + 3 * min(COLUMNS_BYTES, self.nbytes)
 
     @property
     def page_bytes(self) -> int:
-        """What a reader of blocks holds: a page of every column and its dictionary, as in the file and as numbers."""
+        """Memory of a reader of blocks: a page of every column and its dictionary, as in the file and as numbers."""
         with self._named():
             column = _metadata(self.path).row_group(self.group).column(0)
         pages = min(column.total_uncompressed_size, PAGE_BYTES * (2 if column.has_dictionary_page else 1))

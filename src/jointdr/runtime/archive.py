@@ -14,7 +14,7 @@ from jointdr.runtime.arrays import Array
 
 EXPANSION = 100
 ALLOWANCE = 64_000_000
-"""What is compressed may expand to this many times its size, and by this many bytes more."""
+"""Compressed data may expand to this many times its size, and by this many bytes more."""
 
 
 def most_bytes(path: str | os.PathLike[str]) -> int:
@@ -35,7 +35,7 @@ class Archive(Mapping[str, Array]):
     ------
     ValueError
         Here or when an array is asked for: if the file is no archive or a damaged one, if an array consists of Python
-        objects, if its header tells of more than there is, or if the archive would expand beyond `most_bytes`. The
+        objects, if its header announces more than there is, or if the archive would expand beyond `most_bytes`. The
         message names the file.
 
     Notes
@@ -77,7 +77,7 @@ class Archive(Mapping[str, Array]):
         return ValueError(f"{self.path} is not a whole {self.what}: {reason}")
 
     def _require_plain(self, name: str, file: IO[bytes], size: int) -> None:
-        """Raise unless the header of an array tells of numbers or text, of the size that is there."""
+        """Raise unless the header of an array announces numbers or text, of the size that is there."""
         shape, _, dtype = npy_header(file)
         expected = file.tell() + dtype.itemsize * count_of(shape)
         if expected != size or dtype.itemsize == 0 or max(shape, default=0) > self._most:
@@ -160,7 +160,7 @@ def _told(error: Exception) -> str:
 
 
 def _other_kind(path: str | os.PathLike[str]) -> str | None:
-    """What a file is, by its first bytes, if it is not a zip archive."""
+    """The kind of a file that is not a zip archive, by its first bytes."""
     with open(path, "rb") as file:
         start = file.read(6)
     if start.startswith(b"PK"):

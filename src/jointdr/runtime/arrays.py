@@ -67,7 +67,7 @@ def like(X: Array, reference: Array, dtype: Any = None) -> Array:
 
 
 def to_numpy(X: Array) -> Array:
-    """X as a NumPy array on the host; sparse matrices are left as they are."""
+    """X as a NumPy array on the host; sparse matrices stay what they are."""
     if is_sparse(X) or isinstance(X, np.ndarray):
         return X
     if is_torch_array(X):
@@ -91,7 +91,7 @@ def csr_rows(Y: Array) -> Array:
 
 
 def take_rows(X: Array, at: Array) -> Array:
-    """The rows of these numbers."""
+    """The rows with these indices."""
     if is_foreign(X):
         xp = array_namespace(X)
         return xp.take(X, like(at, X, xp.int64), axis=0)
@@ -99,7 +99,7 @@ def take_rows(X: Array, at: Array) -> Array:
 
 
 def take_columns(X: Array, at: Array) -> Array:
-    """The columns of these numbers."""
+    """The columns with these indices."""
     if is_foreign(X):
         xp = array_namespace(X)
         return xp.take(X, like(at, X, xp.int64), axis=1)
@@ -138,10 +138,10 @@ class Scratch:
         return held[: len(X)]
 
     def center(self, given: Array, k: int, X: Array) -> tuple[Array, Array]:
-        """A centre in X's precision, which is taken off, and the same in double precision, which is what it is then.
+        """The centre cast to X's dtype, to be subtracted, and that rounded value in float64.
 
-        Of a centre that comes again and again, both are the same arrays again: on an accelerator it takes a wait to
-        see whether two are equal, but none to see that they are the same.
+        Calls with the same centre return the same arrays, so that callers can compare by identity; comparing values
+        would synchronize the device.
         """
         held = self._centers.get(k)
         if held is None or held[0] is not given:

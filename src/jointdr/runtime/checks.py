@@ -42,7 +42,7 @@ def check_number(
     strictly: bool = False,
     expected: str | None = None,
 ) -> float:
-    """The value as a float, if it is a finite number from `least` to `most`; with `strictly`, if it lies between them."""
+    """The value as a float, if it is a finite number from `least` to `most`; `strictly` excludes these two."""
     good = is_number(value) and np.isfinite(float(value)) and least <= float(value) <= most
     if not good or (strictly and float(value) in (least, most)):
         raise ValueError(f"{name}={value!r} must be {expected or _bounds_in_words('a number', least, most, strictly)}.")

@@ -37,7 +37,7 @@ def read_lines(
     Parameters
     ----------
     path : path
-        Text in UTF-8, plain or compressed by gzip, which is told by its first bytes.
+        Text in UTF-8, plain or compressed by gzip, recognised by its first bytes.
     separator : str or None
         None: any white space.
     quoted : bool
@@ -121,7 +121,7 @@ def require_length(path: AnyPath, rows: Iterator[Line], count: int, than: str) -
 
 
 def parse_numbers(path: AnyPath, number: int, fields: Sequence[str], name: Callable[[int], str]) -> Array:
-    """The fields of a line as finite numbers; `name` says what the i-th is called."""
+    """The fields of a line as finite numbers; `name` gives the name of the i-th."""
     try:
         values = np.array(fields, dtype=float)
     except ValueError:

@@ -1,4 +1,4 @@
-"""How much memory work may take that is done in blocks: a budget that is given, or three quarters of what is free."""
+"""The memory budget of blocked computations: set by the user, or three quarters of the free memory."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from numbers import Real
 from pathlib import Path
 from typing import Any
+
+from jointdr.runtime.checks import is_number
 
 SHARE = 0.75
 """Of the free memory, where no budget is given."""
 
 LEAST = 256_000_000
-"""Where no budget is given, it is not less than this, whatever the system says to be free."""
+"""Where no budget is given, it is not less than this, however little the system reports as free."""
 
 UNITS = {"": 1, "B": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 
@@ -40,7 +41,7 @@ def parse_budget(value: Any) -> int | None:
     if value is None:
         return None
     found = float("nan")
-    if isinstance(value, Real) and not isinstance(value, bool):
+    if is_number(value):
         found = float(value)
     elif isinstance(value, str) and (match := re.fullmatch(r"\s*(\d+\.?\d*)\s*([KMGT]I?)?B?\s*", value.upper())):
         found = float(match[1]) * UNITS[match[2] or ""]
@@ -86,8 +87,8 @@ def config_context(*, memory_budget: Any = None) -> Iterator[None]:
     Notes
     -----
     Blocks become smaller and threads fewer until a fit, or a prediction, keeps to the budget; results change in the
-    last digits only. What cannot be done within it is refused by a `MemoryBudgetError` before it begins, which says how
-    much is needed. The context is that of one thread, and `set_config` that of one process: threads and processes which
+    last digits only. What cannot be done within it is refused by a `MemoryBudgetError` before it begins, with
+    the memory that it needs. The context is that of one thread, and `set_config` that of one process: threads and processes which
     you start yourself, those of ``jobs=``, and workers of a cluster keep to limits of their own.
 
     Examples
@@ -146,7 +147,7 @@ def said(nbytes: float) -> str:
 
 
 def free() -> float:
-    """Memory that can be taken without others having to give way, in bytes; `UNKNOWN` where nothing tells."""
+    """Memory that can be taken without others having to give way, in bytes; `UNKNOWN` where it cannot be found out."""
     return _free_in(int(time.monotonic()))
 
 
@@ -176,8 +177,8 @@ def _free_of_container(folder: Path, limit: str, used: str) -> float:
         if most == "max":
             return UNKNOWN
         # Files that were read, and can be read again, are counted as used.
-        told = dict(re.findall(r"^(?:total_)?((?:in)?active_file) (\d+)", (folder / "memory.stat").read_text(), re.M))
-        taken = float((folder / used).read_text()) - sum(map(float, told.values()))
+        held = dict(re.findall(r"^(?:total_)?((?:in)?active_file) (\d+)", (folder / "memory.stat").read_text(), re.M))
+        taken = float((folder / used).read_text()) - sum(map(float, held.values()))
         return max(0.0, float(most) - taken)
     except (OSError, ValueError):
         return UNKNOWN

@@ -45,7 +45,7 @@ def write_model(
 
 
 def read_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
-    """The header and the arrays of a file that `write_model` made; anything else is a ValueError that says what is wrong."""
+    """The header and the arrays of a file that `write_model` made; anything else is a ValueError."""
     header, arrays, is_whole = _contents(path, None)
     if header.get("kind") != kind:
         raise ValueError(f"{os.fspath(path)} holds a {header.get('kind')} model, not a {kind} model.")
@@ -58,7 +58,7 @@ def read_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any],
 def load_model(
     path: str | os.PathLike[str], kind: str, make: Callable[[dict[str, Any], dict[str, Array]], Made]
 ) -> Made:
-    """What `make` makes of the header and the arrays of a file that `write_model` made.
+    """The result of `make` for the header and the arrays of a file that `write_model` made.
 
     Checksums tell damage, but anybody can compute them: whatever is wrong with the contents is a ValueError too.
     """

@@ -1,4 +1,4 @@
-"""How far long work is, and how long it will still take: on standard error."""
+"""Progress and remaining time, on standard error."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Progress:
         return self
 
     def step(self, count: int = 1) -> None:
-        """So many steps are done."""
+        """Count steps that were done."""
         self.done += count
         left = (time.monotonic() - self._started) * (self.total - self.done) / max(self.done, 1)
         self._report(f"{self.label}: {self.done} of {self.total}", self.done / self.total, left)
@@ -52,7 +52,7 @@ class Progress:
 
 @contextmanager
 def reporter(progress: bool | Callable[[str], None]) -> Iterator[Report]:
-    """What `progress` stands for: False is silence, a function gets lines of text, True means standard error.
+    """The report that `progress` asks for: False is silence, a function gets lines of text, True means standard error.
 
     There it is a bar if it is a terminal and rich is installed, and now and then a line of text otherwise.
     """
