@@ -7,7 +7,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
@@ -16,6 +15,7 @@ import joblib
 import numpy as np
 
 from jointdr.engines import READERS_SHARE, RowBlock, Source
+from jointdr.io.parquet_columns import TableColumns, choose_columns, require_columns, require_pyarrow
 from jointdr.runtime import Array, Stamp, memory
 
 ARROW_NAMES = {"float32": "float", "float64": "double"}
@@ -33,39 +33,10 @@ COLUMNS_BYTES = 1_000_000
 """So many bytes of columns are decoded at a time."""
 
 
-def require_pyarrow() -> Any:
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise ImportError("Parquet files are read by pyarrow: pip install 'jointdr[io]'.") from None
-    return pyarrow
-
-
 @lru_cache(maxsize=16)
 def _metadata(path: str) -> Any:
     """The footer of a file, which every row group would have to read again."""
     return require_pyarrow().parquet.read_metadata(path)
-
-
-@dataclass(frozen=True)
-class TableColumns:
-    """Which columns make the views, the response and the weights; dtypes are those of the views."""
-
-    views: tuple[tuple[str, ...], ...]
-    dtypes: tuple[str, ...]
-    response: tuple[str, ...] = ()
-    weight: str | None = None
-
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of one row of all views."""
-        return sum(len(view) * np.dtype(dtype).itemsize for view, dtype in zip(self.views, self.dtypes, strict=True))
-
-    def needed(self, with_views: bool) -> list[str]:
-        """Every column that has to be read, once."""
-        views = self.views if with_views else ()
-        beside = (*self.response, *(() if self.weight is None else (self.weight,)))
-        return list(dict.fromkeys([*(c for view in views for c in view), *beside]))
 
 
 @dataclass(frozen=True)
@@ -329,8 +300,8 @@ def scan_parquet(paths: Any, *, views: Mapping[str, Any], response: Any = None, 
         stamp = Stamp.of(path)
         with _open_file(parquet, path) as file:
             if columns is None:
-                columns = _columns(file.schema_arrow, path, views, response, weight)
-            _require_columns(file.schema_arrow, path, columns)
+                columns = choose_columns(file.schema_arrow, path, views, response, weight)
+            require_columns(file.schema_arrow, path, columns)
             for i in range(file.metadata.num_row_groups):
                 rows = file.metadata.row_group(i).num_rows
                 if rows:
@@ -350,53 +321,3 @@ def _files(paths: Any) -> list[str]:
     if not found:
         raise FileNotFoundError(f"{os.fspath(paths)} is a folder without *.parquet files.")
     return [os.fspath(path) for path in found]
-
-
-def _columns(
-    schema: Any, path: str, views: Mapping[str, Any], response: tuple[str, ...], weight: str | None
-) -> TableColumns:
-    if not isinstance(views, Mapping) or not views:
-        raise TypeError(f"views={views!r} must be a dict with the columns of each view, such as {{'a': 'a_*'}}.")
-    chosen = tuple(_matching(schema.names, path, name, group, {*response, weight}) for name, group in views.items())
-    missing = [c for c in (*response, weight) if c is not None and c not in schema.names]
-    if missing:
-        raise ValueError(f"{path} has no column {missing[0]!r}; it has {schema.names[:10]}.")
-    return TableColumns(chosen, tuple(_dtype(schema, path, view) for view in chosen), response, weight)
-
-
-def _matching(names: Sequence[str], path: str, view: str, group: Any, others: set[str | None]) -> tuple[str, ...]:
-    """The columns of a view, from names and patterns."""
-    result: list[str] = []
-    for item in [group] if isinstance(group, str) else group:
-        if not isinstance(item, str):
-            raise TypeError(f"view {view!r}: columns of a Parquet file are named by strings, but got {item!r}.")
-        is_pattern = item not in names and any(c in item for c in "*?[")
-        found = [n for n in names if n not in others and fnmatchcase(n, item)] if is_pattern else [item]
-        if not found or found[0] not in names:
-            raise ValueError(f"view {view!r}: no column is called {item!r}; {path} has {list(names[:10])}.")
-        result += [n for n in found if n not in result]
-    return tuple(result)
-
-
-def _dtype(schema: Any, path: str, view: tuple[str, ...]) -> str:
-    """float32 if every column is no more precise than that, otherwise float64."""
-    types = require_pyarrow().types
-    single = True
-    for name in view:
-        kind = schema.field(name).type
-        if not (types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)):
-            raise ValueError(
-                f"column {name!r} of {path} holds {kind}, not numbers: leave it out, or encode it first, for example "
-                "as one column of 0 and 1 for each value."
-            )
-        single = single and (types.is_float32(kind) or types.is_float16(kind))
-    return "float32" if single else "float64"
-
-
-def _require_columns(schema: Any, path: str, columns: TableColumns) -> None:
-    missing = [name for name in columns.needed(True) if name not in schema.names]
-    if missing:
-        raise ValueError(f"{path} lacks the column {missing[0]!r}, which the first file has.")
-    for view, dtype in zip(columns.views, columns.dtypes, strict=True):
-        if _dtype(schema, path, view) > dtype:
-            raise ValueError(f"{path} holds float64 where the first file holds float32: write them alike.")

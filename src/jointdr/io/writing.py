@@ -9,7 +9,7 @@ from typing import IO, Any
 import numpy as np
 
 from jointdr.engines import Source
-from jointdr.io.parquet import require_pyarrow
+from jointdr.io.parquet_columns import require_pyarrow
 from jointdr.runtime import to_numpy, whole_file
 
 

@@ -87,9 +87,9 @@ def config_context(*, memory_budget: Any = None) -> Iterator[None]:
     Notes
     -----
     Blocks become smaller and threads fewer until a fit, or a prediction, keeps to the budget; results change in the
-    last digits only. What cannot be done within it is refused by a `MemoryBudgetError` before it begins, with
-    the memory that it needs. The context is that of one thread, and `set_config` that of one process: threads and processes which
-    you start yourself, those of ``jobs=``, and workers of a cluster keep to limits of their own.
+    last digits only. What cannot be done within it is refused before it begins, by a `MemoryBudgetError` with the
+    memory that it needs. The context is that of one thread, and `set_config` that of one process: threads and processes
+    which you start yourself, those of ``jobs=``, and workers of a cluster keep to limits of their own.
 
     Examples
     --------
