@@ -11,7 +11,7 @@ from jointdr.apps.cli.inputs import dyads_of
 from jointdr.apps.cli.models import model_of
 from jointdr.apps.cli.options import AsJson, Files, ModelOut, Settings, Source
 from jointdr.apps.cli.output import put_facts, require_writable, say, working
-from jointdr.apps.report.facts import facts_of
+from jointdr.apps.report.facts import model_facts
 
 
 def fit(source: Source, files: Files, settings: Settings, output: ModelOut, json: AsJson = False) -> None:
@@ -49,7 +49,7 @@ def fit(source: Source, files: Files, settings: Settings, output: ModelOut, json
         model.fit(dyads)
         model.save(output)
     say(f"Fitted in {time.perf_counter() - start:.1f} s, written to {output}.")
-    put_facts(facts_of(model), json)
+    put_facts(model_facts(model), json)
 
 
 def _fit_files(source: Source, files: Files, settings: Settings, output: Path, json: bool) -> None:
@@ -71,4 +71,4 @@ def _fit_files(source: Source, files: Files, settings: Settings, output: Path, j
     if files.checkpoint is not None:
         files.checkpoint.unlink(missing_ok=True)
     say(f"Written to {output}.")
-    put_facts(facts_of(model), json)
+    put_facts(model_facts(model), json)

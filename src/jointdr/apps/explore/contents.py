@@ -1,4 +1,4 @@
-"""What pages list: entries of a ranking, nearest entities, the reasons for a score, facts. No HTML here."""
+"""The lists of a page: entries of a ranking, nearest entities, the reasons for a score, facts. No HTML here."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jointdr.apps.explore.session import Ranking, Session, Side, Subject
+from jointdr.apps.report.facts import direction_count
 from jointdr.prediction import Explanation
 from jointdr.runtime import Array
 
@@ -79,7 +80,7 @@ def entries_of(
     Parameters
     ----------
     shown : array of int
-        The places of what the ranking lists, best first.
+        The indices of the entities that the ranking lists, best first.
     start, count : int
         Which lines.
     """
@@ -100,7 +101,7 @@ def entries_of(
     ]
 
 
-def nearest_of(session: Session, subject: Subject, count: int) -> list[Near]:
+def nearest_entities(session: Session, subject: Subject, count: int) -> list[Near]:
     """The nearest entities of the same kind."""
     return [Near(Subject(subject.side, place), number(d, 2)) for place, d in session.nearest(subject, count)]
 
@@ -122,13 +123,13 @@ def explanation_of(session: Session, found: Explanation) -> Reasons:
     return Reasons(number(found.score), tuple(pairs), found.n_pairs - len(pairs), rest)
 
 
-def facts_of(session: Session) -> dict[str, str]:
-    """What was fitted, in words."""
+def model_facts_in_words(session: Session) -> dict[str, str]:
+    """The sizes and the settings of the model, in words."""
     model, n = session.model, session.model.n_features_per_view_
     embedding = model.embedding_
-    method = "features as they are"
+    method = "raw features"
     if embedding is not None:
-        method = f"{type(embedding).__name__} with {min(embedding.solution_.ranks)} directions"
+        method = f"{type(embedding).__name__} with {direction_count(embedding)} directions"
     sides = zip(("rows", "columns"), (session.rows, session.columns), n, strict=True)
     return {
         **{
@@ -143,7 +144,7 @@ def facts_of(session: Session) -> dict[str, str]:
 
 
 def suggestions_of(session: Session) -> list[Subject]:
-    """Rows and columns of which much is known, as places to start."""
+    """Rows and columns with many known pairs, to start with."""
     counts = np.diff(session.known.indptr), np.diff(session.known_columns.indptr)
     best = [np.argsort(-count, kind="stable")[:SUGGESTED] for count in counts]
     return [Subject("row", int(i)) for i in best[0]] + [Subject("column", int(j)) for j in best[1]]

@@ -20,7 +20,7 @@ SHOWN = 40
 
 
 class BadUpload(ValueError):
-    """What is wrong with an upload, in words for the visitor."""
+    """An upload that cannot be read, with the reason in words for the visitor."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Table:
     ids : tuple of str
     X : (rows, n) array
     note : str
-        What the visitor should know about how the text was read.
+        A remark for the visitor on how the text was read.
     """
 
     ids: tuple[str, ...]
@@ -40,7 +40,7 @@ class Table:
     note: str = ""
 
 
-def decoded(data: bytes) -> str:
+def decode(data: bytes) -> str:
     """Text from bytes."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise BadUpload("The file is in UTF-16, as some spreadsheets save it: save it as UTF-8 text (CSV or TSV).")
