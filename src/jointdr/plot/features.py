@@ -91,8 +91,8 @@ def heaviest(model: Any, direction: int, n_shown: int) -> list[tuple[str, list[s
 
 def _feature_names(model: Any, fitted: Any) -> list[Any]:
     """The names of every view's features; numbers from 1 where they have none."""
-    known = getattr(fitted, "_feature_names", (None,) * len(fitted.embeddings_))
-    own = getattr(model, "_feature_names", known)
+    known = getattr(fitted, "feature_names_per_view_", (None,) * len(fitted.embeddings_))
+    own = getattr(model, "feature_names_per_view_", known)
     return [
         [f"feature {i + 1}" for i in range(len(U))] if names is None else names
         for names, U in zip(own, fitted.embeddings_, strict=True)

@@ -269,18 +269,12 @@ class IMC(Recommender):
     def _read(self, header: dict[str, Any], arrays: dict[str, Array]) -> None:
         if self.init is None:
             self.init = (arrays["init.0"], arrays["init.1"])
-        self.objective_, self.singular_values_ = (
-            checked_array(arrays, n, (None,)) for n in ("objective", "singular_values")
-        )
-        (n_A, n_B), r = self.n_features_per_view_, len(self.singular_values_)
-        m_A, m_B = len(self.row_ids_), len(self.column_ids_)
-        self.embeddings_ = (
-            checked_array(arrays, "embeddings.0", (n_A, r)),
-            checked_array(arrays, "embeddings.1", (n_B, r)),
-        )
-        self._head = InnerProducts(
-            checked_array(arrays, "embedded.0", (m_A, r)), checked_array(arrays, "embedded.1", (m_B, r))
-        )
+        self.objective_ = checked_array(arrays, "objective", (None,))
+        self.singular_values_ = checked_array(arrays, "singular_values", (None,))
+        r, counts = len(self.singular_values_), (len(self.row_ids_), len(self.column_ids_))
+        features = enumerate(self.n_features_per_view_)
+        self.embeddings_ = tuple(checked_array(arrays, f"embeddings.{k}", (n, r)) for k, n in features)
+        self._head = InnerProducts(*(checked_array(arrays, f"embedded.{k}", (m, r)) for k, m in enumerate(counts)))
         self.n_iter_ = len(self.objective_)
 
     # ---------------------------------------------------------------- entities

@@ -40,10 +40,10 @@ def test_scores_are_those_of_the_model(name):
         np.testing.assert_allclose(session.ranking(Subject("row", i)).scores, expected[i], rtol=1e-9, atol=1e-12)
     for j in (0, 7, 44):
         np.testing.assert_allclose(session.ranking(Subject("column", j)).scores, expected[:, j], rtol=1e-9, atol=1e-12)
-    places = np.array([3, 40, 0])
-    found = session.neighbors(Subject("row", 5), places)
+    indices = np.array([3, 40, 0])
+    found = session.neighbors(Subject("row", 5), indices)
     if model.head == "kernel":
-        np.testing.assert_allclose(found, model.neighbors()[5, places], rtol=1e-9)
+        np.testing.assert_allclose(found, model.neighbors()[5, indices], rtol=1e-9)
     else:
         assert found is None
 
@@ -127,7 +127,7 @@ def test_nearest():
     D = np.linalg.norm(Z - Z[9], axis=1)
     order = np.argsort(D)[1:6]
     found = Session(model).nearest(Subject("row", 9), 5)
-    assert [place for place, _ in found] == order.tolist()
+    assert [index for index, _ in found] == order.tolist()
     np.testing.assert_allclose([d for _, d in found], D[order], rtol=1e-6)
 
 
@@ -201,10 +201,10 @@ def test_everything_lies_on_the_map(embedding, one):
     dyads = dyads_of("links")
     session = Session(AssociationModel(embedding, bandwidth=0.4).fit(dyads))
     assert session.is_one_map is one
-    for places in session.places:
-        assert np.isfinite(places).all()
-        assert places.min() >= MARGIN
-        assert places.max() <= SIZE - MARGIN
+    for positions in session.positions:
+        assert np.isfinite(positions).all()
+        assert positions.min() >= MARGIN
+        assert positions.max() <= SIZE - MARGIN
 
 
 def test_the_map_shows_the_directions_that_differ_most():
@@ -221,9 +221,9 @@ def test_the_map_shows_the_directions_that_differ_most():
 
 def test_search_puts_the_best_first():
     catalog = Catalog("gene", ["12", "1", "312", "7"], {"7": "alpha 12 beta", "1": "Straße 12"})
-    places, count = catalog.search("12", 3)
-    assert (places[0], count) == (0, 4)
-    assert len(places) == 3
+    indices, count = catalog.search("12", 3)
+    assert (indices[0], count) == (0, 4)
+    assert len(indices) == 3
     assert catalog.search("STRASSE", 5)[0] == [1]
     assert catalog.search("beta alpha", 5)[0] == [3]
     assert catalog.search("  ", 5) == ([], 0)

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from jointdr.apps.cli.files import estimator_of, prepared, source_of
+from jointdr.apps.cli.files import estimator_of, prepare_source, source_of
 from jointdr.apps.cli.inputs import dyads_of
 from jointdr.apps.cli.models import model_of
 from jointdr.apps.cli.options import AsJson, Files, ModelOut, Settings, Source
@@ -61,12 +61,12 @@ def _fit_files(source: Source, files: Files, settings: Settings, output: Path, j
     say(f"{rows!r}")
     model = estimator_of(settings, rows.n_features)
     try:
-        with prepared(rows, files) as ready:
+        with prepare_source(rows, files) as ready:
             model.fit(ready)
         model.save(output)
     except KeyboardInterrupt:
         if files.checkpoint is not None and files.checkpoint.exists():
-            say(f"What was read so far is kept in {files.checkpoint}: the same command goes on from there.")
+            say(f"The rows that were read are kept in {files.checkpoint}: the same command goes on from there.")
         raise
     if files.checkpoint is not None:
         files.checkpoint.unlink(missing_ok=True)

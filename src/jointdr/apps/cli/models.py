@@ -19,7 +19,7 @@ DIRECTIONS, COMPLETION_DIRECTIONS = 80, 10
 
 
 def model_of(settings: Settings, dyads: Dyads) -> Recommender:
-    """The model that the options describe, not fitted; an option that it does not have is a ValueError."""
+    """The model that the options describe, not fitted; an option that it does not take is a ValueError."""
     from jointdr import IMC, AssociationModel
 
     if settings.method not in METHODS:

@@ -26,7 +26,7 @@ def predict(
     """Predict the scores of listed pairs, or of all pairs of the rows with the columns.
 
     Ids are looked up in the tables of new rows and columns first, then among those that were fitted. Neighbors is the
-    effective number of known pairs behind a score; 0 means that all are too far away, and the score is a mean.
+    effective number of known pairs behind a score; with 0 all are too far away, and the score is a mean.
 
     \b
     Examples:

@@ -84,26 +84,26 @@ def entries_of(
     start, count : int
         Which lines.
     """
-    places = shown[start : start + count]
+    indices = shown[start : start + count]
     best = float(np.max(np.abs(ranking.scores), initial=0.0)) or 1.0
-    neighbors = session.neighbors(subject, places)
+    neighbors = session.neighbors(subject, indices)
     side: Side = "column" if subject.side == "row" else "row"
     return [
         Entry(
             start + i + 1,
-            Subject(side, int(place)),
-            number(ranking.scores[place]),
-            round(100 * max(0.0, float(ranking.scores[place]) / best), 1),
-            bool(ranking.known[place]),
+            Subject(side, int(index)),
+            number(ranking.scores[index]),
+            round(100 * max(0.0, float(ranking.scores[index]) / best), 1),
+            bool(ranking.known[index]),
             "" if neighbors is None else about(neighbors[i]),
         )
-        for i, place in enumerate(places)
+        for i, index in enumerate(indices)
     ]
 
 
 def nearest_entities(session: Session, subject: Subject, count: int) -> list[Near]:
     """The nearest entities of the same kind."""
-    return [Near(Subject(subject.side, place), number(d, 2)) for place, d in session.nearest(subject, count)]
+    return [Near(Subject(subject.side, index), number(d, 2)) for index, d in session.nearest(subject, count)]
 
 
 def explanation_of(session: Session, found: Explanation) -> Reasons:
@@ -113,8 +113,8 @@ def explanation_of(session: Session, found: Explanation) -> Reasons:
     for row, column, score, weight, contribution in zip(*columns, strict=True):
         share = 100 * contribution / found.score if found.score else 0.0
         subjects = (
-            Subject("row", session.rows.place_of(str(row))),
-            Subject("column", session.columns.place_of(str(column))),
+            Subject("row", session.rows.known_index(str(row))),
+            Subject("column", session.columns.known_index(str(column))),
         )
         pairs.append(
             Reason(*subjects, number(score), number(weight, 2), f"{share:.2g} %", round(min(max(share, 0.0), 100.0), 1))

@@ -98,7 +98,7 @@ def _draw(session: Session, title: str, sides: list[Side], marked: list[tuple[Su
     low, size = _window(at) if zoom and len(at) else (np.zeros(2), float(SIZE))
     behind: list[tuple[Side, str]] = []
     if zoom:
-        behind = [(side, dots(_inside(session.places[0 if side == "row" else 1], low, size))) for side in sides]
+        behind = [(side, dots(_inside(session.positions[0 if side == "row" else 1], low, size))) for side in sides]
     drawing = Drawing(title, round(float(low[0]), 1), round(float(low[1]), 1), round(size, 1), sides, behind)
     drawing.marks.extend(_marks(session, drawing, marked, at))
     return drawing
@@ -111,8 +111,8 @@ def _window(at: Array) -> tuple[Array, float]:
     return (low + high - size) / 2, size
 
 
-def _inside(places: Array, low: Array, size: float) -> Array:
-    return places[((places >= low) & (places <= low + size)).all(axis=1)]
+def _inside(positions: Array, low: Array, size: float) -> Array:
+    return positions[((positions >= low) & (positions <= low + size)).all(axis=1)]
 
 
 def _marks(session: Session, drawing: Drawing, marked: list[tuple[Subject, Role]], at: Array) -> list[Mark]:
@@ -140,5 +140,5 @@ def _add_label(session: Session, drawing: Drawing, mark: Mark, taken: list[tuple
         return mark
     taken.append(box)
     edge = mark.x + gap if fits else mark.x - gap
-    place = (label, round(edge, 1), "start" if fits else "end")
-    return Mark(mark.subject, mark.role, mark.x, mark.y, mark.radius, *place)
+    label_at = (label, round(edge, 1), "start" if fits else "end")
+    return Mark(mark.subject, mark.role, mark.x, mark.y, mark.radius, *label_at)

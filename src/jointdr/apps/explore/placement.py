@@ -74,14 +74,14 @@ def planes_of(model: AssociationModel) -> tuple[Plane, Plane]:
     return Plane.of(tables[:1]), Plane.of(tables[1:])
 
 
-def dots(places: Array) -> str:
+def dots(positions: Array) -> str:
     """Points as one SVG path of empty strokes, which round ends turn into dots; at most `DRAWN`, evenly chosen.
 
     Those beyond the edge, which all lie on it, are left out.
     """
-    places = places[((places > MARGIN) & (places < SIZE - MARGIN)).all(axis=1)]
-    step = max(1, -(-len(places) // DRAWN))
-    return "".join(f"M{x:.0f} {y:.0f}h0" for x, y in places[::step].tolist())
+    positions = positions[((positions > MARGIN) & (positions < SIZE - MARGIN)).all(axis=1)]
+    step = max(1, -(-len(positions) // DRAWN))
+    return "".join(f"M{x:.0f} {y:.0f}h0" for x, y in positions[::step].tolist())
 
 
 def _leading(tables: list[Array], center: Array) -> Array:

@@ -82,7 +82,7 @@ class Pages:
     def why(self, request: Request) -> Response:
         """The known pairs behind the score of a row and a column."""
         subject = self._row(request, "row")
-        column = self._known(request, "column", "column").place
+        column = self._known(request, "column", "column").index
         found = explanation_of(self.session, self.session.why(subject, column))
         title = f"{self.session.name(subject)} – {self.session.columns.name(column)}"
         return self._page("why.html", subject=subject, column=column, explanation=found, name=title)
@@ -175,8 +175,8 @@ class Pages:
         ranking = session.ranking(subject)
         words, scores, known = self._cells(subject.side), ranking.scores.tolist(), ranking.known.tolist()
         lines = (
-            (cell(rank), *words[place], cell(scores[place]), cell(known[place]))
-            for rank, place in enumerate(ranking.shown(with_known).tolist(), 1)
+            (cell(rank), *words[index], cell(scores[index]), cell(known[index]))
+            for rank, index in enumerate(ranking.shown(with_known).tolist(), 1)
         )
         text = tsv(("rank", others.kind, "name", "score", "known"), lines)
         headers = {"Content-Disposition": disposition(f"ranking_{session.id(subject)}")}
@@ -186,7 +186,7 @@ class Pages:
     def _cells(self, side: Side) -> list[tuple[str, str]]:
         """Ids and names of the other kind, as downloads have them."""
         others = self.session.others(side)
-        return [(cell(id), cell(others.name(place))) for place, id in enumerate(others.ids)]
+        return [(cell(id), cell(others.name(index))) for index, id in enumerate(others.ids)]
 
     def _row(self, request: Request, parameter: str = "id") -> Subject:
         """The row that a request is about: one that was fitted, or one of an upload."""
@@ -211,7 +211,7 @@ class Pages:
 def address(subject: Subject, session: Session, path: str = "", **more: Any) -> str:
     """The address of an entity, or of something about it, with everything in it quoted."""
     if subject.upload:
-        values: dict[str, Any] = {"upload": subject.upload, "at": subject.place}
+        values: dict[str, Any] = {"upload": subject.upload, "at": subject.index}
     else:
         values = {"row" if path == "/why" else "id": session.id(subject)}
     values |= {name: int(value) if isinstance(value, bool) else value for name, value in more.items() if value}

@@ -39,14 +39,14 @@ class Subject:
     Attributes
     ----------
     side : "row" or "column"
-    place : int
+    index : int
         Its index among those that were fitted, or in the upload.
     upload : str
         The key of the upload it is in; empty for one that was fitted.
     """
 
     side: Side
-    place: int
+    index: int
     upload: str = ""
 
 
@@ -144,8 +144,8 @@ class Session:
         self.key = secrets.token_hex(4)
         self._planes = planes_of(model)
         self.is_one_map = self._planes[0] is self._planes[1]
-        self.places = tuple(plane(T) for plane, T in zip(self._planes, model.coordinates(), strict=True))
-        self.dots = tuple(dots(at) for at in self.places)
+        self.positions = tuple(plane(T) for plane, T in zip(self._planes, model.coordinates(), strict=True))
+        self.dots = tuple(dots(at) for at in self.positions)
         self._rankings, self._explanations, self._uploads = Kept(RANKINGS), Kept(EXPLANATIONS), Kept(UPLOADS)
         self._working = threading.BoundedSemaphore(AT_ONCE)
 
@@ -168,8 +168,8 @@ class Session:
 
     def subject(self, side: Side, id: str) -> Subject | None:
         """The fitted entity with this id."""
-        place = self.catalog(side).place(id)
-        return None if place is None else Subject(side, place)
+        index = self.catalog(side).index(id)
+        return None if index is None else Subject(side, index)
 
     def keep(self, table: Table) -> str:
         """Keep an upload for a while, and return its key, which cannot be guessed."""
@@ -185,12 +185,12 @@ class Session:
     def id(self, subject: Subject) -> str:
         """The id of an entity."""
         if subject.upload:
-            return self._upload(subject).ids[subject.place]
-        return self.catalog(subject.side).ids[subject.place]
+            return self._upload(subject).ids[subject.index]
+        return self.catalog(subject.side).ids[subject.index]
 
     def name(self, subject: Subject) -> str:
         """Its name, or its id where it has no name."""
-        return self.id(subject) if subject.upload else self.catalog(subject.side).name(subject.place)
+        return self.id(subject) if subject.upload else self.catalog(subject.side).name(subject.index)
 
     # ---------------------------------------------------------------- answers
 
@@ -204,7 +204,7 @@ class Session:
             return None
         if len(others) == 0:
             return np.empty(0)
-        columns = [self.columns.ids[place] for place in others]
+        columns = [self.columns.ids[index] for index in others]
         with self._working:
             if subject.upload:
                 return self.model.neighbors(self._row(subject), columns=columns)[0]
@@ -216,8 +216,8 @@ class Session:
         For a mixture of coordinates and raw features, squared distances are mixed in the same way. O(m r).
         """
         found = self.model.similar(**{subject.side: self._row(subject) if subject.upload else self.id(subject)}, k=k)
-        places = map(self.catalog(subject.side).place_of, found[subject.side])
-        return list(zip(places, found["distance"].tolist(), strict=True))
+        indices = map(self.catalog(subject.side).known_index, found[subject.side])
+        return list(zip(indices, found["distance"].tolist(), strict=True))
 
     def why(self, subject: Subject, column: int) -> Explanation:
         """The known pairs that carried the score of a row and a column."""
@@ -230,7 +230,7 @@ class Session:
         side = 0 if subject.side == "row" else 1
         if subject.upload:
             return self._planes[side](self.model.coordinates(self._row(subject))[0])[0]
-        return self.places[side][subject.place]
+        return self.positions[side][subject.index]
 
     # ---------------------------------------------------------------- inner workings
 
@@ -245,7 +245,7 @@ class Session:
         known = np.zeros(len(scores), dtype=bool)
         if not subject.upload:
             pattern = self.known if subject.side == "row" else self.known_columns
-            known[pattern.indices[pattern.indptr[subject.place] : pattern.indptr[subject.place + 1]]] = True
+            known[pattern.indices[pattern.indptr[subject.index] : pattern.indptr[subject.index + 1]]] = True
         return Ranking(scores, order, known)
 
     def _recall(self, kept: Kept, key: Hashable, make: Callable[[], Any]) -> Any:
@@ -264,4 +264,4 @@ class Session:
 
     def _row(self, subject: Subject) -> Array:
         """The features of a row of an upload, (1, n)."""
-        return self._upload(subject).X[[subject.place]]
+        return self._upload(subject).X[[subject.index]]

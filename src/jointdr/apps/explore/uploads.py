@@ -115,17 +115,17 @@ def _pair(line: str) -> tuple[str, str]:
 
 
 def _list(lines: list[tuple[int, str]], names: tuple[str, ...]) -> Table:
-    places = {name: place for place, name in enumerate(names)}
+    indices = {name: index for index, name in enumerate(names)}
     x = np.zeros(len(names))
     seen: dict[str, int] = {}
     for number, line in lines:
-        name, value = (line.strip(), "1") if line.strip() in places else _pair(line)
-        if name not in places:
+        name, value = (line.strip(), "1") if line.strip() in indices else _pair(line)
+        if name not in indices:
             raise BadUpload(f"Line {number}: there is no feature {_short(name)}.")
         if name in seen:
             raise BadUpload(f"Line {number}: the feature {_short(name)} was on line {seen[name]} already.")
         seen[name] = number
-        x[places[name]] = _finite(value, number, name)
+        x[indices[name]] = _finite(value, number, name)
     note = f"{len(seen)} of {len(names)} features were given; the others count as 0."
     return Table(("new",), x[None], note if len(seen) < len(names) else "")
 
