@@ -21,7 +21,7 @@ from scipy import sparse
 
 from jointdr import JDR, AssociationModel, Dyads
 from jointdr.evaluation import splits
-from jointdr.prediction.search.tuning import judged, tuned
+from jointdr.prediction import score_split, tune_model
 
 RNG = np.random.default_rng(0)
 RANKS = [20, 40, 60, 80, 100]
@@ -89,10 +89,10 @@ def tune() -> None:
             for h_b in COLUMN_BANDWIDTHS:
                 for h_a in ROW_BANDWIDTHS:
                     fitted = AssociationModel(JDR(r), bandwidth=(h_a, h_b)).fit(split.train)
-                    judged(fitted.predict(*split.new), split, True)
+                    score_split(fitted.predict(*split.new), split, True)
 
     floor = seconds(products)
-    ours = seconds(lambda: tuned(model, dyads, grid, random_state=0, progress=False))
+    ours = seconds(lambda: tune_model(model, dyads, grid, random_state=0, progress=False))
     again = seconds(loop)
     print(
         f"tune, {len(RANKS)} x 50 settings: products {floor:.1f} s, tune {ours:.1f} s, {ours / floor:.2f} x (target "

@@ -25,7 +25,7 @@ from jointdr.apps.explore.uploads import decoded, read_features
 from jointdr.apps.reproduce.cache import Cache
 from jointdr.engines import checkpoint
 from jointdr.io import scan_npy, scan_parquet
-from jointdr.prediction.association import FAMILY
+from jointdr.prediction.loading import FAMILY
 from jointdr.prediction.popularity import Popularity
 from jointdr.runtime.modelfile import load_model, read_header
 

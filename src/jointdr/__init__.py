@@ -11,7 +11,15 @@ from jointdr.directions import (
 )
 from jointdr.estimators import IHT, JDR, OLS, PCA, PHD, SAVE, SIR, SOLS
 from jointdr.moments import Moments
-from jointdr.prediction import IMC, AssociationModel, JDRRegressor, KernelRegression, Popularity, TruncationWarning
+from jointdr.prediction import (
+    IMC,
+    AssociationModel,
+    JDRRegressor,
+    KernelRegression,
+    Popularity,
+    TruncationWarning,
+    load,
+)
 from jointdr.runtime import MemoryBudgetError, config_context, get_config, set_config
 
 __all__ = [
@@ -42,6 +50,7 @@ __all__ = [
     "Views",
     "config_context",
     "get_config",
+    "load",
     "set_config",
     "tail_check",
 ]

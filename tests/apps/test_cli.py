@@ -21,6 +21,7 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("typer")
 
 from jointdr.apps.cli import main  # noqa: E402
+from jointdr.prediction.heads.regression import GridRegression  # noqa: E402
 
 ROWS, COLUMNS = [f"{i:06d}" for i in range(1, 61)], [f"g{j}" for j in range(30)]
 
@@ -121,12 +122,12 @@ def test_recommend_for_some_rows(folder, method, more, capsys):
 def test_recommend_scores_no_other_rows(model, capsys, monkeypatch):
     scored = []
 
-    def watched(self, *args, **kwargs):
-        scorer = original(self, *args, **kwargs)
-        return lambda at: scored.extend(range(*at.indices(55))) or scorer(at)
+    def watch(self, rows, at):
+        scored.extend(rows.indices[at].tolist())
+        return original(self, rows, at)
 
-    original = AssociationModel._scorer
-    monkeypatch.setattr(AssociationModel, "_scorer", watched)
+    original = GridRegression.row_weights
+    monkeypatch.setattr(GridRegression, "row_weights", watch)
     assert main(["recommend", "model.npz", "--row", "000009", "--row", "000002"]) == 0
     assert scored == [1, 8]
     capsys.readouterr()

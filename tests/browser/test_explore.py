@@ -21,10 +21,10 @@ TABLE = "id\tacid\tlong name\tsize\t=fat\np\t1\t2\t3\t4\nq\t4\t3\t2\t1\n"
 def address():
     """The page of a small model, on a port of its own."""
     from jointdr.apps.explore.app import application
-    from jointdr.apps.explore.server import bound
+    from jointdr.apps.explore.server import bind
     from jointdr.apps.explore.session import Session
 
-    found: socket.socket = bound(0)
+    found: socket.socket = bind(0)
     app = application(Session(fitted(), NAMES, "a model"))
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [found]}, daemon=True)

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from jointdr import JDR, PCA, SOLS, AssociationModel, Dyads, KernelRegression
 from jointdr.metrics import recall_at_k
+from jointdr.prediction import EntitySet
 
 
 @pytest.fixture
@@ -226,12 +227,16 @@ def test_embeddings_of_one_s_own_are_not_saved(tables, rng, tmp_path):
         model.save(tmp_path / "model.npz")
 
 
+def known(i):
+    return EntitySet(1, indices=np.array([i]))
+
+
 def test_an_explanation_of_links_looks_at_links_only(tables, rng):
     """Weights of a sparse grid are those of the dense one, at the links."""
     dyads = dyads_of("links", tables, rng)
     for name in ("paper", "bilinear", "kernel_ridge"):
         thin, full = (clone(MODELS[name]).fit(Y, dyads.A, dyads.B) for Y in (dyads.Y, dyads.Y.toarray()))
-        one, other = (m._pair_weights(3, 5) for m in (thin, full))
+        one, other = (m._head.pair_weights(known(3), known(5)) for m in (thin, full))
         assert sparse.issparse(one)
         i, j = dyads.Y.nonzero()
         np.testing.assert_allclose(np.asarray(one[i, j]).ravel(), other[i, j], rtol=1e-6, atol=1e-12)

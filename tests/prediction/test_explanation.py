@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from jointdr.prediction import explanation
-from jointdr.prediction.explanation import explained
+from jointdr.prediction.explanation import explain_pair
 
 
 @pytest.mark.parametrize("is_dense", [True, False])
@@ -20,7 +20,7 @@ def test_they_are_the_largest_and_the_earlier_of_equal_ones(is_dense, k, block, 
     for _ in range(20):
         Y, W = (rng.integers(-2, 3, (12, 9)).astype(float) for _ in (0, 1))  # with many ties
         given = (W, Y) if is_dense else (W, sparse.csr_array(Y))
-        found = explained(*given, ids, ("p", "q"), k)
+        found = explain_pair(*given, ids, ("p", "q"), k)
         contribution = (W * Y).ravel()
         order = [at for at in np.argsort(-np.abs(contribution), kind="stable")[:k] if contribution[at] != 0]
         assert found.pairs["row"].tolist() == [str(at // 9) for at in order]

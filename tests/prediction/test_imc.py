@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import tracemalloc
 
 import numpy as np
@@ -15,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from jointdr import IMC, JDR, Dyads
 from jointdr.datasets import make_bilinear
 from jointdr.metrics import nsee
-from jointdr.prediction.ranking import ScoreBlock, top_pairs
+from jointdr.prediction.ranking import ScoreBlock, best_columns
 
 
 @pytest.fixture
@@ -256,28 +255,13 @@ def test_blocks_and_ties_of_a_ranking(rng):
     S = rng.integers(0, 4, (20, 9)).astype(float)
     known = sparse.csr_array(rng.random(S.shape) < 0.4)
     rows, columns = np.arange(20).astype(str), np.arange(9).astype(str)
-    tables = [top_pairs(lambda at: ScoreBlock(S[at].copy()), rows, columns, 3, known, size) for size in (1, 7, 100)]
+    tables = [best_columns(lambda at: ScoreBlock(S[at].copy()), rows, columns, 3, known, size) for size in (1, 7, 100)]
     for table in tables[1:]:
         pd.testing.assert_frame_equal(table, tables[0])
     for i in range(20):
         left = np.flatnonzero(~known.toarray()[i])
         best = left[np.argsort(-S[i, left], kind="stable")][:3]
         assert tables[0].loc[tables[0]["row"] == str(i), "column"].tolist() == [str(j) for j in best]
-
-
-def test_without_pandas_it_is_a_structured_array(model, monkeypatch):
-    table = model.recommend(k=2, exclude_known=False)
-    real = builtins.__import__
-
-    def refuse(name, *args, **kwargs):
-        if name == "pandas":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
-    plain = model.recommend(k=2, exclude_known=False)
-    assert plain.dtype.names == ("row", "column", "score", "rank")
-    assert plain["column"].tolist() == table["column"].tolist()
 
 
 # ---------------------------------------------------------------- files, parameters, errors

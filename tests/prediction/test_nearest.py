@@ -10,8 +10,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 from jointdr import JDR, AssociationModel, Dyads, TruncationWarning
+from jointdr.prediction import EntitySet
 from jointdr.prediction.heads import nearest
-from jointdr.prediction.heads.nearest import Index, nearest_of
+from jointdr.prediction.heads.nearest import Index, neighbor_counts
 
 pytestmark = pytest.mark.filterwarnings("ignore::jointdr.prediction.heads.truncation.TruncationWarning")
 
@@ -189,13 +190,11 @@ class TestWhatIsLost:
             )
             at = np.array([i])
             pair = [
-                grid.smoothed(grid.kernels[0].weights_of_known(at, others=True), columns_of(grid), without=at)[0]
+                grid.smooth(grid.kernels[0].weights_of_known(at, others=True), columns_of(grid), without=at)[0]
                 for grid in (exact, near)
             ]
             changes.append(pair[1] - pair[0])
-            counts.append(
-                near.smoothed(near.kernels[0].weights_of_known(at, others=True), columns_of(near), True, at)[1]
-            )
+            counts.append(near.smooth(near.kernels[0].weights_of_known(at, others=True), columns_of(near), True, at)[1])
         assert lost.most_changed == pytest.approx(np.abs(changes).max(), rel=1e-9)
         assert lost.changed == pytest.approx(np.sqrt(np.mean(np.square(changes))), rel=1e-9)
         assert lost.without == pytest.approx(np.mean(np.array(counts) == 0))
@@ -205,7 +204,7 @@ class TestWhatIsLost:
             kernels = [replaced(side, np.arange(1, 60)) for side in (exactly(model)[0], model._head.kernels[0])]
             by_hand = [
                 model._head.__class__(rest.Y, True, (kernel, ks))
-                .scorer(((model._sides[0].points[0][:1]),), None, 1e8)(slice(0, 1))
+                .scorer(EntitySet(1, (model._sides[0].points[0][:1],)), EntitySet(25), 1e8)(slice(0, 1))
                 .scores
                 for kernel, ks in zip(kernels, (exactly(model)[1], model._head.kernels[1]), strict=True)
             ]
@@ -229,15 +228,15 @@ class TestWhatIsLost:
 
 
 def exactly(model):
-    from jointdr.prediction.heads.truncation import _all_counted
+    from jointdr.prediction.heads.truncation import count_everything
 
-    return tuple(_all_counted(kernel) for kernel in model._head.kernels)
+    return tuple(count_everything(kernel) for kernel in model._head.kernels)
 
 
 def columns_of(grid):
-    from jointdr.prediction.heads.column_weights import Columns
+    from jointdr.prediction.heads.column_weights import ColumnWeights
 
-    return Columns(grid.kernels[1], None, 1e8)
+    return ColumnWeights(grid.kernels[1], EntitySet(grid.shape[1]), 1e8)
 
 
 def replaced(mixture, at):
@@ -252,9 +251,9 @@ def replaced(mixture, at):
 
 
 class TestIndex:
-    @pytest.fixture(params=["tree", "brute", "lists"])
+    @pytest.fixture(params=["tree", "brute", "inverted file"])
     def kind(self, request, monkeypatch):
-        if request.param == "lists":
+        if request.param == "inverted file":
             pytest.importorskip("faiss")
             monkeypatch.setattr(nearest, "APPROXIMATE_FROM", 1)
         monkeypatch.setattr(nearest, "TREE_UP_TO", 10 if request.param == "tree" else 0)
@@ -269,23 +268,23 @@ class TestIndex:
         assert index.kind == kind
         D = np.sum((Z[:, None] - points[None]) ** 2, axis=2)
         found = index.search(Z)
-        np.testing.assert_allclose(found.D, np.take_along_axis(D, found.numbers, axis=1), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(found.D, np.take_along_axis(D, found.indices, axis=1), rtol=1e-9, atol=1e-12)
         truth = np.argsort(D, axis=1)[:, :20]
-        recall = np.mean([np.isin(t, f).mean() for t, f in zip(truth, found.numbers, strict=True)])
-        assert recall >= (0.9 if kind == "lists" else 1.0)
+        recall = np.mean([np.isin(t, f).mean() for t, f in zip(truth, found.indices, strict=True)])
+        assert recall >= (0.9 if kind == "inverted file" else 1.0)
         again = Index(points.copy(), 20, cosine).search(Z)
         assert all(np.array_equal(one, other) for one, other in zip(found, again, strict=True))
         one_by_one = [index.search(Z[[i]]) for i in range(5)]
-        assert np.array_equal(np.vstack([part.numbers for part in one_by_one]), found.numbers[:5])
+        assert np.array_equal(np.vstack([part.indices for part in one_by_one]), found.indices[:5])
 
     def test_a_known_point_is_found_among_its_copies(self, kind):
         points = np.repeat(np.arange(4.0)[:, None] * np.ones(7), 600, axis=0)
         own = np.array([0, 599, 1300, 2399])
         found = Index(points, 5).search(points[own], own)
-        assert (found.numbers == own[:, None]).any(axis=1).all()
+        assert (found.indices == own[:, None]).any(axis=1).all()
         others = Index(points, 5).search(points[own], own, np.inf)
         assert (np.isinf(others.D).sum(axis=1) == 1).all()
-        assert np.array_equal(others.numbers[np.isinf(others.D)], own)
+        assert np.array_equal(others.indices[np.isinf(others.D)], own)
         assert (np.isfinite(others.D).sum(axis=1) == 5).all()
 
     def test_a_model_says_how_much_is_found(self, kind, rng):
@@ -296,7 +295,7 @@ class TestIndex:
         lost = model.truncation_
         assert lost.columns is None
         assert 0.85 < lost.rows.recall <= 1
-        assert kind == "lists" or lost.rows.recall == pytest.approx(1.0)
+        assert kind == "inverted file" or lost.rows.recall == pytest.approx(1.0)
         again = clone(model).fit(Y, A, B)
         assert again.truncation_ == lost
         assert np.array_equal(again.predict(A[:9] + 0.1), model.predict(A[:9] + 0.1))
@@ -324,10 +323,10 @@ class TestIndex:
 
 class TestParameter:
     def test_how_many(self):
-        assert nearest_of("auto", (20_000, 20_001), None) == (None, 50)
-        assert nearest_of("auto", (10, 10**6), 40) == (None, 80)
-        assert nearest_of((7, None), (10, 10), None) == (7, None)
-        assert nearest_of(30, (20, 40), None) == (20, 30)
+        assert neighbor_counts("auto", (20_000, 20_001), None) == (None, 50)
+        assert neighbor_counts("auto", (10, 10**6), 40) == (None, 80)
+        assert neighbor_counts((7, None), (10, 10), None) == (7, None)
+        assert neighbor_counts(30, (20, 40), None) == (20, 30)
 
     @pytest.mark.parametrize("wrong", [0, -1, 2.5, True, "all", (1, 2, 3)])
     def test_what_is_wrong_is_told(self, wrong, tables):
@@ -347,7 +346,7 @@ class TestParameter:
         model = AssociationModel(JDR(2), nearest=(9, 6), random_state=0)
         grid = {"bandwidth": [(0.2, 0.0), (0.3, 0.3)], "borrow": [0.5, 1.0], "nearest": [(9, 6), (20, None)]}
         from jointdr.evaluation import splits
-        from jointdr.prediction.search.tuning import judged
+        from jointdr.prediction.search.criterion import score_split
 
         found = model.tune(dyads, grid=grid, progress=False)
         parts = list(splits(dyads, "rows", 2, 0.1, random_state=0))
@@ -355,7 +354,7 @@ class TestParameter:
         for row in found.table.to_dict("records"):
             setting = {name: row[name] for name in grid}
             fitted = [clone(model).set_params(**setting).fit(part.train).predict(*part.new) for part in parts]
-            expected = np.mean([judged(scores, part, recall) for scores, part in zip(fitted, parts, strict=True)])
+            expected = np.mean([score_split(scores, part, recall) for scores, part in zip(fitted, parts, strict=True)])
             assert row["score"] == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
     def test_it_is_told_on_the_command_line(self, tables, tmp_path, capsys):

@@ -8,8 +8,10 @@ from scipy import sparse
 
 from jointdr import AssociationModel, Dyads, KernelRegression
 from jointdr.metrics import recall_at_k
-from jointdr.prediction.heads.bandwidths import LeftOut, expected_recall
-from jointdr.prediction.heads.kernels import Kernel, Mixture, kth_smallest
+from jointdr.prediction.heads.bandwidths import LeftOutRows, expected_recall
+from jointdr.prediction.heads.distances import kth_smallest
+from jointdr.prediction.heads.head import EntitySet
+from jointdr.prediction.heads.kernels import Kernel, Mixture
 from jointdr.prediction.heads.regression import GridRegression
 
 
@@ -201,10 +203,10 @@ def test_a_mixture_is_a_mean_of_averages(rng):
     new = rng.standard_normal((4, 2)), rng.standard_normal((4, 3))
     both = GridRegression(Y, True, (Mixture((Kernel(P, 0.5), Kernel(Q, 2.0)), (0.3, 0.7)), columns))
     S = [
-        GridRegression(Y, True, (Kernel(*k), columns)).scorer(z, None, 1e6)(slice(0, 4)).scores
+        GridRegression(Y, True, (Kernel(*k), columns)).scorer(EntitySet(4, (z,)), EntitySet(5), 1e6)(slice(0, 4)).scores
         for k, z in zip(((P, 0.5), (Q, 2.0)), new, strict=True)
     ]
-    mixed = both.scorer(new, None, 1e6)(slice(0, 4)).scores
+    mixed = both.scorer(EntitySet(4, new), EntitySet(5), 1e6)(slice(0, 4)).scores
     np.testing.assert_allclose(mixed, 0.3 * S[0] + 0.7 * S[1])
 
 
@@ -256,7 +258,7 @@ def test_leaving_a_row_out_is_fitting_without_it(rng):
         rows, columns = Kernel(centred[0], 1.0), Kernel(centred[1], 0.5)
         grid = GridRegression(dyads.Y, dyads.is_complete, (rows, columns))
         at = np.arange(15)
-        found = LeftOut(grid, rows, at, "squared error", 1, 1e6).gains([0.01, 1.0], columns)
+        found = LeftOutRows(grid, rows, at, "squared error", 1, 1e6).gains([0.01, 1.0], columns)
         for gain, h in zip(found, (0.01, 1.0), strict=True):
             error, count = 0.0, 0
             for i in at:

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from jointdr import JDR, AssociationModel, Dyads, KernelRegression
-from jointdr.prediction.heads.regression_device import DeviceRegression, placed
+from jointdr.prediction.heads.regression_device import DeviceRegression
 
 pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -80,7 +80,7 @@ def test_what_is_no_device_is_said():
     model = AssociationModel(JDR(2), bandwidth=0.4, device="nowhere").fit(dyads_of("links"))
     with pytest.raises(ValueError, match="device='nowhere'"):
         model.predict()
-    assert placed(model._head, None) is model._head
+    assert model._head.place_on(None) is model._head
 
 
 def test_a_file_keeps_the_device_as_a_wish_only(tmp_path):

@@ -10,7 +10,9 @@ from sklearn.base import clone
 
 from jointdr import IHT, IMC, JDR, PCA, PHD, SAVE, SIR, SOLS, AssociationModel, Dyads
 from jointdr.evaluation import splits
-from jointdr.prediction.search.tuning import judged, recipe, tuned, with_sides
+from jointdr.prediction.search.criterion import score_split
+from jointdr.prediction.search.recipe import recipe
+from jointdr.prediction.search.tuning import tune_model, with_sides
 
 
 def dyads_of(kind, rng):
@@ -31,14 +33,15 @@ def test_every_score_is_that_of_a_model_fitted_anew(rng, kind, by):
         {"head": ["bilinear", "kernel_ridge"], "mix": [0.0], "borrow": [1.0], "bandwidth": [0.8]},
     ]
     model = AssociationModel(JDR(2), random_state=0)
-    found = tuned(model, dyads, grid, by=by, n_splits=2, test_size=0.2, random_state=3)
+    found = tune_model(model, dyads, grid, by=by, n_splits=2, test_size=0.2, random_state=3)
     parts = list(splits(dyads, by, 2, 0.2, random_state=3))
     names = [name for name in found.table.columns if name not in ("score", "std")]
     assert 16 <= len(found.table) <= 18  # a setting that comes again is not tried again
     for row in found.table.to_dict("records"):
         setting = {name: row[name] for name in names if row[name] is not None and row[name] == row[name]}
         scores = [
-            judged(clone(model).set_params(**setting).fit(s.train).predict(*s.new), s, kind == "links") for s in parts
+            score_split(clone(model).set_params(**setting).fit(s.train).predict(*s.new), s, kind == "links")
+            for s in parts
         ]
         rough = kind == "grades" and setting.get("head") in ("bilinear", "kernel_ridge")  # solved less exactly
         assert row["score"] == pytest.approx(np.mean(scores), rel=5e-3 if rough else 1e-6, abs=1e-9)
@@ -50,7 +53,7 @@ def test_a_setting_with_fewer_directions_than_another_has_is_tried_all_the_same(
     A, B = rng.standard_normal((60, 20)), rng.standard_normal((12, 15))  # B varies in 11 directions
     dyads = Dyads(A[:, :2] @ B[:, :2].T, A, B)
     grid = [{"kernel": ["gaussian"]}, {"n_components": [2, 12], "embedding__ridge": [0.1]}]
-    found = tuned(AssociationModel(JDR(2), bandwidth=0.5), dyads, grid, n_splits=2, random_state=0)
+    found = tune_model(AssociationModel(JDR(2), bandwidth=0.5), dyads, grid, n_splits=2, random_state=0)
     assert len(found.table) == 3
     assert np.isfinite(found.table["score"]).all()
 
@@ -92,7 +95,7 @@ def test_grades_try_kernel_ridge(rng):
 
 def test_other_models_are_fitted_again(rng):
     dyads = dyads_of("links", rng)
-    found = tuned(IMC(), dyads, {"n_components": [1, 3], "alpha": [0.1, 10.0]}, n_splits=1, random_state=0)
+    found = tune_model(IMC(), dyads, {"n_components": [1, 3], "alpha": [0.1, 10.0]}, n_splits=1, random_state=0)
     assert isinstance(found.table, pd.DataFrame)
     assert set(found.best_params) == {"n_components", "alpha"}
 
@@ -101,20 +104,20 @@ def test_known_links_are_no_answers_where_pairs_are_held_out(rng):
     dyads = dyads_of("links", rng)
     split = next(splits(dyads, "pairs", test_size=0.3, random_state=0))
     perfect = split.test.Y.toarray() + 10 * split.train.Y.toarray()  # known links first would fill every list
-    assert judged(perfect, split, True) > judged(split.train.Y.toarray(), split, True)
+    assert score_split(perfect, split, True) > score_split(split.train.Y.toarray(), split, True)
     positives = (split.test.Y.toarray() > 0).sum(axis=1)
     assert positives.max() <= 10
-    assert judged(perfect, split, True) == 1.0
+    assert score_split(perfect, split, True) == 1.0
 
 
 def test_few_columns_are_judged_by_fewer(rng):
     dyads = dyads_of("links", rng).columns(slice(0, 9))
     split = next(splits(dyads, test_size=0.5, random_state=0))
     truth = split.test.Y.toarray()
-    assert judged(truth, split, True) > judged(-truth, split, True) + 0.3
+    assert score_split(truth, split, True) > score_split(-truth, split, True) + 0.3
     empty = Dyads(np.vstack([np.zeros((59, 9)), np.ones((1, 9))]), dyads.A, dyads.B)
-    with pytest.raises(ValueError, match="no link to judge by: raise test_size"):
-        tuned(AssociationModel(None), empty, {"bandwidth": [0.3]}, n_splits=5, random_state=0)
+    with pytest.raises(ValueError, match="No association was held out to judge by: raise test_size"):
+        tune_model(AssociationModel(None), empty, {"bandwidth": [0.3]}, n_splits=5, random_state=0)
 
 
 def test_one_side_of_a_pair():
@@ -150,8 +153,8 @@ def test_other_settings_of_a_grid_do_not_matter(rng, embedding):
     """Directions of a smaller number are taken from a larger one only where they are the same."""
     dyads = dyads_of("links", rng)
     model = AssociationModel(embedding, bandwidth=0.4)
-    alone = {r: tuned(model, dyads, {"n_components": [r]}, random_state=0).best_score for r in (1, 3)}
-    both = tuned(model, dyads, {"n_components": [1, 3]}, random_state=0).table
+    alone = {r: tune_model(model, dyads, {"n_components": [r]}, random_state=0).best_score for r in (1, 3)}
+    both = tune_model(model, dyads, {"n_components": [1, 3]}, random_state=0).table
     for r in (1, 3):
         found = both.loc[both["embedding__n_components"] == r, "score"].item()
         assert found == pytest.approx(alone[r], abs=1e-9)
@@ -160,7 +163,7 @@ def test_other_settings_of_a_grid_do_not_matter(rng, embedding):
 def test_embeddings_are_told_apart(rng):
     dyads = dyads_of("grades", rng)
     model = AssociationModel(SAVE(2), bandwidth=0.4)
-    found = tuned(model, dyads, {"embedding": [SAVE(2), SIR(2)]}, random_state=0).table["score"]
+    found = tune_model(model, dyads, {"embedding": [SAVE(2), SIR(2)]}, random_state=0).table["score"]
     assert found[0] != found[1]
 
 
@@ -186,7 +189,8 @@ def test_memory_of_tuning_keeps_to_a_budget(rng):
     dyads = dyads_of("grades", rng)
     grid = {"bandwidth": [(h, k) for h in (0.2, 0.4, 0.8) for k in (0.0, 0.5)]}
     one, other = (
-        tuned(AssociationModel(JDR(2), max_bytes=size), dyads, grid, n_splits=2, random_state=0) for size in (5e8, 1e3)
+        tune_model(AssociationModel(JDR(2), max_bytes=size), dyads, grid, n_splits=2, random_state=0)
+        for size in (5e8, 1e3)
     )
     np.testing.assert_allclose(one.table["score"], other.table["score"], rtol=1e-9)
 

@@ -10,7 +10,7 @@ import pytest
 
 from jointdr import IMC, AssociationModel, Popularity
 from jointdr.engines import checkpoint
-from jointdr.prediction.association import FAMILY
+from jointdr.prediction.loading import FAMILY
 from jointdr.runtime.modelfile import FORMAT, load_model, read_header
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "models"

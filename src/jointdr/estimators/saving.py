@@ -13,7 +13,7 @@ from jointdr.data import Transform
 from jointdr.directions import Basis, Embedding, Linear, Link, Multilinear, Prediction, Quadratic
 from jointdr.estimators.options import exponent_of
 from jointdr.moments import moments_from_arrays, moments_to_arrays
-from jointdr.runtime import Array, checked_array, from_json, load_model, to_json, write_model
+from jointdr.runtime import Array, checked_array, load_model, parameters_from_json, to_json, write_model
 
 PER_VIEW_OF_EMBEDDING = ("bases", "spectra", "means", "support")
 
@@ -67,7 +67,7 @@ def estimator_to_arrays(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
 
 def estimator_from_arrays(cls: Any, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Any:
     """The model of this class that `estimator_to_arrays` took apart."""
-    model = cls(**{name: from_json(value) for name, value in header["params"].items()})
+    model = cls(**parameters_from_json(header["params"]))
     exponent_of(model.scale)  # which raises if it cannot be had
     for name, value in header["numbers"].items():
         if not name.endswith("_") or name.startswith("_") or hasattr(cls, name):

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
@@ -18,7 +17,7 @@ from jointdr.data import BY, By, Dyads, Split, splits
 from jointdr.evaluation.measures import graded_metrics, implicit_metrics, significant_pairs
 from jointdr.evaluation.methods import Method, reduce_features, standard_methods
 from jointdr.evaluation.result import Evaluation, Outcome, Setting
-from jointdr.prediction import AssociationModel, Recommender, tuned
+from jointdr.prediction import Recommender, resolve_embedding, tune_model
 from jointdr.runtime import Array, Progress, check_choice, check_integer, is_integer
 
 Tune = Literal["each", "once"]
@@ -201,7 +200,7 @@ def _choose_once(method: Method, dyads: Dyads, plan: _Plan, seed: int) -> _Choic
 
 def _choose(method: Method, dyads: Dyads, plan: _Plan, n_splits: int, seed: int) -> _Choice:
     began = time.process_time()
-    found = tuned(
+    found = tune_model(
         method.model,
         dyads,
         method.grid,
@@ -215,10 +214,7 @@ def _choose(method: Method, dyads: Dyads, plan: _Plan, n_splits: int, seed: int)
 
 
 def _configure(model: Recommender, setting: Setting, dyads: Dyads) -> Recommender:
-    model = clone(model)
-    if isinstance(model, AssociationModel) and isinstance(model.embedding, str):
-        model.embedding = model._embedding_for(dyads)  # whose parameters are among those that were tuned
-    return model.set_params(**setting)
+    return resolve_embedding(model, dyads).set_params(**setting)  # parameters of its embedding may be among these
 
 
 def _run(function: Any, tasks: Sequence[tuple[Any, ...]], jobs: int, bar: Progress) -> Iterator[Any]:

@@ -86,14 +86,13 @@ def coordinates(found: Any) -> tuple[tuple[Array, Array], tuple[str, str]]:
             raise ValueError(f"embedding_map takes the coordinates of two kinds of entities, but got {len(found)}.")
         a, b = (np.asarray(to_numpy(Z), dtype=float) for Z in found)
         return (a, b), ("rows", "columns")
-    if not hasattr(found, "_sides"):
+    if not hasattr(found, "coordinates"):
         raise ValueError(
             f"embedding_map takes a fitted AssociationModel, or the pair that transform returns, not {found!r:.60}."
         )
     if found.embedding_ is None:
         raise ValueError("embedding=None has no coordinates that both kinds of entities share, so there is no map.")
-    points = (side.points[0] for side in found._sides)
-    a, b = (np.asarray(dense(Z), dtype=float) for Z in points)
+    a, b = (np.asarray(dense(Z), dtype=float) for Z in found.coordinates())
     return (a, b), found.view_names_
 
 

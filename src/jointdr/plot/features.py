@@ -74,7 +74,7 @@ def heaviest(model: Any, direction: int, n_shown: int) -> list[tuple[str, list[s
     if not 1 <= direction <= most:
         raise ValueError(f"direction={direction!r} must be a number from 1 to {most}.")
     unnamed = (None,) * len(fitted.embeddings_)
-    known = getattr(model, "_feature_names", getattr(fitted, "_feature_names", unnamed))
+    known = getattr(model, "feature_names_per_view_", getattr(fitted, "feature_names_per_view_", unnamed))
     found = []
     for name, U, features in zip(fitted.view_names_, fitted.embeddings_, known, strict=True):
         weights = U[:, direction - 1] if direction <= U.shape[1] else np.empty(0)

@@ -1,45 +1,45 @@
-"""Coordinates to scores: regression, associations and what ranks and explains them."""
+"""Coordinates to scores: regression, models of associations, their rankings and explanations, and saved models."""
 
-from jointdr.prediction.association import FAMILY, AssociationModel
+from jointdr.prediction.association import AssociationModel
 from jointdr.prediction.explanation import Explanation
-from jointdr.prediction.heads.column_weights import Columns, effective
-from jointdr.prediction.heads.kernels import VANISHING, AnyKernel, Kernel, spread, squared_distances
-from jointdr.prediction.heads.regression import GridRegression
-from jointdr.prediction.heads.ridge import GridRidge
+from jointdr.prediction.heads.distances import spread, squared_distances
+from jointdr.prediction.heads.head import EntitySet, Head, Tables
+from jointdr.prediction.heads.kernels import Kernel
 from jointdr.prediction.heads.truncation import Truncation, TruncationWarning
 from jointdr.prediction.imc import IMC
 from jointdr.prediction.kernel_regression import KernelRegression
+from jointdr.prediction.loading import load
 from jointdr.prediction.popularity import Popularity
-from jointdr.prediction.ranking import ScoreBlock, table, top_pairs
+from jointdr.prediction.queries import as_dyads
+from jointdr.prediction.ranking import ScoreBlock
 from jointdr.prediction.recommender import Recommender
 from jointdr.prediction.regressor import JDRRegressor
-from jointdr.prediction.search.tuning import Tuning, judged, recipe, tuned
+from jointdr.prediction.search.criterion import score_split
+from jointdr.prediction.search.recipe import recipe
+from jointdr.prediction.search.tuning import Tuning, resolve_embedding, tune_model
 
 __all__ = [
-    "FAMILY",
     "IMC",
-    "VANISHING",
-    "AnyKernel",
     "AssociationModel",
-    "Columns",
+    "EntitySet",
     "Explanation",
-    "GridRegression",
-    "GridRidge",
+    "Head",
     "JDRRegressor",
     "Kernel",
     "KernelRegression",
     "Popularity",
     "Recommender",
     "ScoreBlock",
+    "Tables",
     "Truncation",
     "TruncationWarning",
     "Tuning",
-    "effective",
-    "judged",
+    "as_dyads",
+    "load",
     "recipe",
+    "resolve_embedding",
+    "score_split",
     "spread",
     "squared_distances",
-    "table",
-    "top_pairs",
-    "tuned",
+    "tune_model",
 ]

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.prediction.ranking import table
+from jointdr.prediction.ranking import pair_table
 from jointdr.runtime import Array, csr_rows, is_sparse, slices
 
 BLOCK = 100_000
-"""Pairs that are looked at together, so that they stay in the cache."""
+"""Pairs that are multiplied at a time, so that they stay in the cache."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Which known pairs a predicted score comes from.
+    """The known pairs that a predicted score comes from.
 
     Attributes
     ----------
@@ -24,12 +24,12 @@ class Explanation:
         The pair that was predicted.
     score : float
         The prediction: the sum of all contributions.
-    pairs : DataFrame, or structured array where pandas is not installed
+    pairs : DataFrame
         The known pairs that contributed most: row, column, score, weight, and contribution = weight · score.
     rest : float
-        What all other known pairs contributed.
+        The contribution of all other known pairs.
     n_pairs : int
-        How many known pairs with a score other than 0 had a weight.
+        The number of known pairs that had a weight and a score other than 0.
     """
 
     row: str
@@ -50,7 +50,7 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explained(weights: Any, Y: Array, ids: tuple[Array, Array], names: tuple[str, str], k: int) -> Explanation:
+def explain_pair(weights: Any, Y: Array, ids: tuple[Array, Array], names: tuple[str, str], k: int) -> Explanation:
     """The largest contributions to Σ w_pq y_pq.
 
     Parameters
@@ -75,16 +75,16 @@ def explained(weights: Any, Y: Array, ids: tuple[Array, Array], names: tuple[str
         y, w = Y[i, j], weights[i, j]
     kept = w * y != 0
     i, j, y, w = i[kept], j[kept], y[kept], w[kept]
-    pairs = table(row=ids[0][i], column=ids[1][j], score=y, weight=w, contribution=w * y)
+    pairs = pair_table(ids[0][i], ids[1][j], y, None, {"weight": w, "contribution": w * y})
     return Explanation(names[0], names[1], score, pairs, score - float((w * y).sum()), count)
 
 
 def _largest(values: Array, k: int) -> Array:
-    """The places of the k largest values, largest first and the earlier of equal ones first; O(m)."""
-    places = np.arange(len(values))
+    """The indices of the k largest values, largest first and the earlier of equal ones first; O(m)."""
+    at = np.arange(len(values))
     if k < len(values):
-        places = np.flatnonzero(values >= np.partition(values, len(values) - k)[-k])
-    return places[np.argsort(-values[places], kind="stable")[:k]]
+        at = np.flatnonzero(values >= np.partition(values, len(values) - k)[-k])
+    return at[np.argsort(-values[at], kind="stable")[:k]]
 
 
 def _largest_of_grid(weights: Any, Y: Array, k: int) -> tuple[Array, Array, float, int]:

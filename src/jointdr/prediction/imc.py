@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable
-from numbers import Integral, Real
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -16,19 +15,44 @@ from sklearn.utils.validation import check_is_fitted
 from jointdr.data import Dyads
 from jointdr.directions import explain_overflow
 from jointdr.prediction.heads.completion import Factors, Pairs, Spectra, on_grid, on_pairs, proxy_start
+from jointdr.prediction.heads.distances import unit_rows
+from jointdr.prediction.heads.head import EntitySet, Head, Tables
+from jointdr.prediction.queries import as_dyads
 from jointdr.prediction.ranking import ScoreBlock
 from jointdr.prediction.recommender import Recommender
 from jointdr.runtime import (
     Array,
     as_float,
+    check_choice,
+    check_integer,
+    check_number,
     checked_array,
     dense_product,
     float_dtype,
-    load_model,
+    is_integer,
     require_squares,
     sum_of_squares,
-    write_model,
 )
+
+
+@dataclass(frozen=True)
+class InnerProducts(Head):
+    """Scores that are inner products of embedded rows, (m_A, r), with embedded columns, (m_B, r)."""
+
+    rows: Array
+    columns: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of known rows and of known columns."""
+        return len(self.rows), len(self.columns)
+
+    def scorer(
+        self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False
+    ) -> Callable[[slice], ScoreBlock]:
+        """A function from a slice of these rows to their scores with all of these columns; O(rows · columns · r)."""
+        (others,) = columns.take((self.columns,), slice(0, columns.count))
+        return lambda at: ScoreBlock(rows.take((self.rows,), at)[0] @ others.T)
 
 
 class IMC(Recommender):
@@ -76,6 +100,13 @@ class IMC(Recommender):
     On a complete grid one pass gives AᵀYB and the Gram matrices, and a sweep is then O(n² r). Where only some pairs are
     observed, a half-step is a few iterations of conjugate gradients, O(m n r + |Ω| r) each, preconditioned by moments.
 
+    References
+    ----------
+    Natarajan and Dhillon (2014). Inductive matrix completion for predicting gene-disease associations. Bioinformatics
+    30, i60-i68.
+
+    Jain and Dhillon (2013). Provable inductive matrix completion. arXiv:1306.0626.
+
     Examples
     --------
     >>> import numpy as np
@@ -87,6 +118,12 @@ class IMC(Recommender):
     >>> bool(np.abs(model.predict(A[50:]) - Y[50:]).max() < 1e-4)
     True
     """
+
+    _head: InnerProducts
+    _of_version_0_1: ClassVar[dict[str, Any]] = {
+        **{"n_components": 10, "alpha": 0.1, "n_iter": 50, "init": "jdr", "normalize_columns": True, "tol": 1e-5},
+        "random_state": None,
+    }
 
     def __init__(
         self,
@@ -121,14 +158,14 @@ class IMC(Recommender):
         observed : None, "stored" or mask
             As in `Dyads`.
         """
-        dyads = self._dyads(Y, A, B, observed)
+        dyads = as_dyads(Y, A, B, observed)
         self._check_parameters(dyads)
         for X, name in zip((dyads.A, dyads.B), dyads.names, strict=True):
             require_squares(X, f"the table {name!r}")
         with explain_overflow():
-            return self._fitted(dyads)
+            return self._fit_dyads(dyads)
 
-    def _fitted(self, dyads: Dyads) -> Self:
+    def _fit_dyads(self, dyads: Dyads) -> Self:
         scales = [self._scales(X) for X in (dyads.A, dyads.B)]
         moments = dyads.moments(center=0, y_center=0.0, cross_covariance=False)
         spectra = Spectra.of(moments, scales)
@@ -155,33 +192,25 @@ class IMC(Recommender):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self._remember(dyads)
-        self._embedded = self._products(dyads.A, dyads.B)
+        parts = zip((dyads.A, dyads.B), self.embeddings_, dyads.names, strict=True)
+        self._keep(dyads, InnerProducts(*(_map_features(X, U, name) for X, U, name in parts)))
         return self
 
     def _check_parameters(self, dyads: Dyads) -> None:
-        r, most = self.n_components, min(dyads.n_features)
-        if not isinstance(r, Integral) or isinstance(r, bool) or not 1 <= int(r) <= most:
-            raise ValueError(
-                f"n_components={r!r} must be an integer from 1 to {most}, the features of the smaller table."
-            )
-        if not isinstance(self.n_iter, Integral) or isinstance(self.n_iter, bool) or int(self.n_iter) < 1:
-            raise ValueError(f"n_iter={self.n_iter!r} must be a number of sweeps >= 1.")
-        for name in ("alpha", "tol"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < np.inf:
-                raise ValueError(f"{name}={value!r} must be a number >= 0.")
-        if isinstance(self.init, str):
-            if self.init not in ("jdr", "random"):
-                raise ValueError(f"init={self.init!r} is not understood; give 'jdr', 'random' or two embeddings.")
+        most = min(dyads.n_features)
+        expected = f"an integer from 1 to {most}, the features of the smaller table"
+        r = check_integer("n_components", self.n_components, 1, most, expected=expected)
+        check_integer("n_iter", self.n_iter, 1, expected="a number of sweeps >= 1")
+        check_number("alpha", self.alpha, 0)
+        check_number("tol", self.tol, 0)
+        if isinstance(self.init, str) or not isinstance(self.init, (tuple, list)):
+            check_choice("init", self.init, ("jdr", "random"), expected="give 'jdr', 'random' or two embeddings")
             return
-        if not isinstance(self.init, (tuple, list)):
-            raise ValueError(f"init={self.init!r} is not understood; give 'jdr', 'random' or two embeddings.")
-        shapes = [np.shape(U) for U in self.init]
-        if shapes != [(n, int(r)) for n in dyads.n_features]:
+        shapes, needed = [np.shape(U) for U in self.init], [(n, r) for n in dyads.n_features]
+        if shapes != needed:
             raise ValueError(
                 f"init has shapes {shapes}, but embeddings of {dyads.n_features} features with n_components={r} are "
-                f"needed: {[(n, int(r)) for n in dyads.n_features]}."
+                f"needed: {needed}."
             )
 
     def _scales(self, X: Array) -> Array:
@@ -200,7 +229,7 @@ class IMC(Recommender):
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         return spectra.random_factors(r, np.random.default_rng(seed))
 
-    # ---------------------------------------------------------------- using it
+    # ---------------------------------------------------------------- use
 
     def transform(self, X: Any) -> tuple[Array, Array]:
         """Embed entities: A W and B H, whose inner products are the predicted scores.
@@ -214,65 +243,57 @@ class IMC(Recommender):
         tables = (X.A, X.B) if isinstance(X, Dyads) else tuple(X)
         if len(tables) != 2:
             raise ValueError(f"IMC embeds two tables, but got {len(tables)}.")
-        return self._products(*(self._checked(k, table).X for k, table in enumerate(tables)))
+        (Z_a,), (Z_b,) = (self._describe(k, self._checked(k, table).X) for k, table in enumerate(tables))
+        return Z_a, Z_b
 
-    # ---------------------------------------------------------------- saving
+    # ---------------------------------------------------------------- files
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one file, which holds plain arrays only and can be loaded safely."""
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """The fitted model as a header, which JSON can hold, and plain arrays."""
         check_is_fitted(self)
         params = self.get_params(deep=False)
         given = not isinstance(self.init, str)
-        header, arrays = self._described()
+        header, arrays = self._names_to_arrays()
         arrays |= {"objective": self.objective_, "singular_values": self.singular_values_}
-        for k in (0, 1):
-            arrays |= {f"embeddings.{k}": self.embeddings_[k], f"embedded.{k}": self._embedded[k]}
+        for k, embedded in enumerate((self._head.rows, self._head.columns)):
+            arrays |= {f"embeddings.{k}": self.embeddings_[k], f"embedded.{k}": embedded}
             if given:
                 arrays[f"init.{k}"] = np.asarray(self.init[k], dtype=float)
         if given:
             params["init"] = None
-        if not isinstance(self.random_state, Integral):
+        if not is_integer(self.random_state):
             params["random_state"] = None  # a fitted model draws nothing any more
         plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in params.items()}
-        write_model(path, type(self).__name__, {"params": plain, **header}, arrays)
+        return {"params": plain, **header}, arrays
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model that `save` wrote. It gives the same results to the last bit, and no code is run."""
-        return load_model(path, cls.__name__, cls._restored)
+    def _read(self, header: dict[str, Any], arrays: dict[str, Array]) -> None:
+        if self.init is None:
+            self.init = (arrays["init.0"], arrays["init.1"])
+        self.objective_ = checked_array(arrays, "objective", (None,))
+        self.singular_values_ = checked_array(arrays, "singular_values", (None,))
+        r, counts = len(self.singular_values_), (len(self.row_ids_), len(self.column_ids_))
+        features = enumerate(self.n_features_per_view_)
+        self.embeddings_ = tuple(checked_array(arrays, f"embeddings.{k}", (n, r)) for k, n in features)
+        self._head = InnerProducts(*(checked_array(arrays, f"embedded.{k}", (m, r)) for k, m in enumerate(counts)))
+        self.n_iter_ = len(self.objective_)
 
-    @classmethod
-    def _restored(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
-        """The model that `save` took apart."""
-        params = header["params"]
-        if params["init"] is None:
-            params["init"] = (arrays["init.0"], arrays["init.1"])
-        model = cls(**params)
-        model._recall(header, arrays)
-        model.objective_, model.singular_values_ = (
-            checked_array(arrays, n, (None,)) for n in ("objective", "singular_values")
-        )
-        (n_A, n_B), r = model.n_features_per_view_, len(model.singular_values_)
-        m_A, m_B = len(model.row_ids_), len(model.column_ids_)
-        model.embeddings_ = (
-            checked_array(arrays, "embeddings.0", (n_A, r)),
-            checked_array(arrays, "embeddings.1", (n_B, r)),
-        )
-        model._embedded = (checked_array(arrays, "embedded.0", (m_A, r)), checked_array(arrays, "embedded.1", (m_B, r)))
-        model.n_iter_ = len(model.objective_)
-        return model
+    # ---------------------------------------------------------------- entities
 
-    # ---------------------------------------------------------------- inner workings
+    def _describe(self, k: int, X: Array) -> Tables:
+        return (_map_features(X, self.embeddings_[k], self.view_names_[k]),)
 
-    def _products(self, A: Array, B: Array) -> tuple[Array, Array]:
-        return self._product(0, A), self._product(1, B)
+    def _points(self, k: int) -> Tables:
+        return ((self._head.rows, self._head.columns)[k],)
 
-    def _product(self, k: int, X: Array) -> Array:
-        """A W or B H, which products of both can be made of."""
-        with np.errstate(all="ignore"):
-            Z = dense_product(as_float(X, float_dtype(X)), self.embeddings_[k])
-        return require_squares(Z, f"the table {self.view_names_[k]!r}, embedded,", new=True)
+    def _compare(self, k: int, one: EntitySet) -> tuple[Array, Array]:
+        (points,) = self._points(k)
+        z = one.take((points,), slice(0, 1))[0]
+        cosine = np.clip((unit_rows(points) @ unit_rows(z).T)[:, 0], -1.0, 1.0)
+        return np.sqrt(2.0 - 2.0 * cosine), cosine
 
-    def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], ScoreBlock]:
-        Z, others = (self._embedded[k] if X is None else self._product(k, X) for k, X in enumerate((A, B)))
-        return lambda at: ScoreBlock(Z[at] @ others.T)
+
+def _map_features(X: Array, U: Array, name: str) -> Array:
+    """A W or B H, whose products with each other stay finite."""
+    with np.errstate(all="ignore"):
+        Z = dense_product(as_float(X, float_dtype(X)), U)
+    return require_squares(Z, f"the table {name!r}, embedded,", new=True)

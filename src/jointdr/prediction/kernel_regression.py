@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from jointdr.data import Dyads, Views, as_views, checked_numbers, checked_weight
-from jointdr.prediction.heads.bandwidths import MULTIPLES, chosen, multiples
-from jointdr.prediction.heads.column_weights import effective
-from jointdr.prediction.heads.kernels import VANISHING, Kernel, spread, squared_distances
+from jointdr.prediction.heads.bandwidths import MULTIPLES, choose_bandwidths, multiples
+from jointdr.prediction.heads.build import check_adaptive
+from jointdr.prediction.heads.column_weights import effective_number
+from jointdr.prediction.heads.distances import spread, squared_distances
+from jointdr.prediction.heads.head import EntitySet
+from jointdr.prediction.heads.kernels import VANISHING, Kernel
 from jointdr.prediction.heads.regression import GridRegression
-from jointdr.prediction.heads.regression_device import placed
-from jointdr.runtime import SQUARED_TO, Array, dense, memory, require_squares, slices, to_numpy
+from jointdr.runtime import SQUARED_TO, Array, check_choice, is_sparse, memory, require_squares, slices, to_numpy
 
 QUERIES = 1000
-"""Rows left out one at a time by ``"auto"``, at most."""
+"""Rows that ``"auto"`` leaves out one at a time, at most."""
 
 SAME_POINT = 1e-10
 """Squared distance, in units of the mean one, below which two rows are copies of each other."""
@@ -42,16 +43,17 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         h. ``"auto"`` leaves out rows. For views and y, it takes the same multiple of each view's root mean square
         distance, the one with the smallest leave-one-out squared error; at most 1000 rows are left out, each predicted
         from all others but its copies. For a `Dyads`, a whole row entity is left out at a time (at most 400), and the
-        bandwidths of the two sides are chosen in turn: by recall where Y lists a few links in a grid of zeros, else by
-        squared error. 0, for a side of a `Dyads`, ignores that side: known entities lend each other nothing.
+        bandwidths of the two sides are chosen in turn: by recall for implicit feedback, a few associations in a grid
+        of zeros, else by squared error. 0, for a side of a `Dyads`, ignores that side: known entities lend each other
+        nothing.
     adaptive : int, optional
-        Bandwidths are then multiples of the distance to the neighbour of this number, and so wide where rows are rare.
+        Bandwidths are then multiples of the distance to the neighbour of this rank, and so wide where rows are rare.
     max_bytes : int
         Memory for blocks of the kernel matrix; results do not depend on it.
     device : str, optional
         A device of PyTorch, such as ``"cuda"``, on which scores of a `Dyads` are computed, in double precision.
     random_state : int, RandomState or None
-        Which rows ``"auto"`` leaves out, if there are more than it takes.
+        It draws the rows that ``"auto"`` leaves out, if there are more than it takes.
 
     Attributes
     ----------
@@ -63,6 +65,12 @@ class KernelRegression(RegressorMixin, BaseEstimator):
     Notes
     -----
     Cost O(m · m_new · d) to predict, in blocks; for a `Dyads` see `jointdr.prediction.heads.regression`.
+
+    References
+    ----------
+    Nadaraya (1964). On estimating regression. Theory of Probability and its Applications 9, 141-142.
+
+    Watson (1964). Smooth regression analysis. Sankhya A 26, 359-372.
 
     Examples
     --------
@@ -101,9 +109,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
             Left out for a `Dyads`.
         sample_weight : (m,) array, optional
         """
-        k = self.adaptive
-        if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or int(k) < 1):
-            raise ValueError(f"adaptive={k!r} must be the number of a neighbour, an integer >= 1, or None.")
+        k = check_adaptive(self.adaptive)
         if isinstance(X, Dyads):
             if y is not None or sample_weight is not None:
                 raise TypeError("KernelRegression takes the response from a Dyads: leave y and sample_weight out.")
@@ -121,14 +127,14 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         units = tuple(spread(Z, w) for Z in views)
         self.centers_ = [Z.mean(axis=0) for Z in views]
         if isinstance(self.bandwidth, str):
-            self._require_auto()
+            check_choice("bandwidth", self.bandwidth, ("auto",), expected="give 'auto', a number or one per view")
             c = self._best_multiple(views, units)
             self.bandwidth_ = tuple(c * s if k is None else c for s in units)
         else:
             self.bandwidth_ = self._given(len(views))
             if 0 in self.bandwidth_:
                 raise ValueError(f"bandwidth={self.bandwidth!r} must be positive: 0 is for a side of a Dyads.")
-        self.points_ = self._scaled(views, self.bandwidth_)
+        self.points_ = self._scale(views, self.bandwidth_)
         return self
 
     def _fit_grid(self, dyads: Dyads) -> KernelRegression:
@@ -137,9 +143,9 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         points = [require_squares(Z - c, "X") for Z, c in zip(points, centers, strict=True)]
         a, b = (Kernel(Z, 1.0, self.adaptive) for Z in points)
         if isinstance(self.bandwidth, str):
-            self._require_auto()
+            check_choice("bandwidth", self.bandwidth, ("auto",), expected="give 'auto', a number or one per view")
             rng = check_random_state(self.random_state)
-            self.bandwidth_ = chosen(dyads.Y, dyads.is_complete, (a, b), self._block_bytes(), rng)
+            self.bandwidth_ = choose_bandwidths(dyads.Y, dyads.is_complete, (a, b), self._block_bytes(), rng)
         else:
             self.bandwidth_ = self._given(2)
         kernels = (a.at(self.bandwidth_[0]), b.at(self.bandwidth_[1]))
@@ -148,10 +154,6 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         self.centers_ = centers
         self.view_widths_ = [Z.shape[1] for Z in points]
         return self
-
-    def _require_auto(self) -> None:
-        if self.bandwidth != "auto":
-            raise ValueError(f"bandwidth={self.bandwidth!r} is not understood; give 'auto', a number or one per view.")
 
     def _given(self, n_views: int) -> tuple[float, ...]:
         try:
@@ -180,7 +182,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         if "grid_" in self.__dict__:
             return self._predict_grid(X, return_neighbors)
-        queries = self._scaled(self._views(X, reset=False), self.bandwidth_)
+        queries = self._scale(self._views(X, reset=False), self.bandwidth_)
         prediction, neighbors = np.empty(len(queries[0])), np.empty(len(queries[0]))
         for at, K in self._products(queries):
             prediction[at], neighbors[at] = self._averages(K, return_neighbors)
@@ -190,25 +192,26 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         if not isinstance(X, (Dyads, tuple, list)) or (not isinstance(X, Dyads) and len(X) != 2):
             raise ValueError("X must be a Dyads or a pair of tables, of which one may be None, after a fit to a Dyads.")
         tables = (X.A, X.B) if isinstance(X, Dyads) else tuple(X)
-        Z = [None if T is None else self._centred(k, T) for k, T in enumerate(tables)]
-        n_rows, n_columns = (size if z is None else len(z) for z, size in zip(Z, self.grid_.Y.shape, strict=True))
+        rows, columns = (self._selection(k, T) for k, T in enumerate(tables))
         memory.require(
-            16.0 * n_rows * n_columns,  # in blocks, and side by side
-            f"The scores of {n_rows} rows with {n_columns} columns",
+            16.0 * rows.count * columns.count,  # in blocks, and side by side
+            f"The scores of {rows.count} rows with {columns.count} columns",
             "predict fewer rows at a time",
         )
         held = self._block_bytes() / 2
-        scorer = placed(self.grid_, self.device).scorer(Z[0], Z[1], held, return_neighbors)
-        size = self.grid_.rows_at_once(n_columns, held)
-        blocks = [scorer(at) for at in slices(n_rows, size)]
+        scorer = self.grid_.place_on(self.device).scorer(rows, columns, held, return_neighbors)
+        blocks = [scorer(at) for at in slices(rows.count, self.grid_.rows_at_once(columns.count, held))]
         scores = np.vstack([block.scores for block in blocks])
         return (scores, np.vstack([block.notes["neighbors"] for block in blocks])) if return_neighbors else scores
 
     def _block_bytes(self) -> int:
-        """`max_bytes`, or less where the memory budget asks for it."""
+        """`max_bytes`, or less where the memory budget is smaller."""
         return memory.within(self.max_bytes, 0.4)
 
-    def _centred(self, k: int, table: Any) -> Array:
+    def _selection(self, k: int, table: Any) -> EntitySet:
+        """New entities, centred as those that were fitted; these themselves for None."""
+        if table is None:
+            return EntitySet(self.grid_.shape[k])
         Z = _dense(table)
         if Z.ndim != 2 or Z.shape[1] != self.view_widths_[k]:
             raise ValueError(
@@ -216,14 +219,14 @@ class KernelRegression(RegressorMixin, BaseEstimator):
             )
         if not np.isfinite(Z).all():
             raise ValueError("X contains NaN or infinity.")
-        return require_squares(Z - self.centers_[k], "X", new=True)
+        return EntitySet(len(Z), (require_squares(Z - self.centers_[k], "X", new=True),))
 
     def _averages(self, K: Array, count: bool = False) -> tuple[Array, Array | float]:
         weighted = K if self.weight_ is None else K * self.weight_
         total = weighted.sum(axis=1)
         found = total > VANISHING
         mean = np.divide(weighted @ self.y_, total, out=np.full(len(K), self.y_mean_), where=found)
-        return mean, np.where(found, effective(weighted), 0.0) if count else np.nan
+        return mean, np.where(found, effective_number(weighted), 0.0) if count else np.nan
 
     def _products(self, queries: list[Array]) -> Iterator[tuple[slice, Array]]:
         """The product of all views' weights, for some of the queries at a time."""
@@ -240,7 +243,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         if m > QUERIES:
             at = np.sort(check_random_state(self.random_state).choice(m, QUERIES, replace=False))
         tried = MULTIPLES if self.adaptive is None else multiples(Kernel(views[0], 1.0, self.adaptive))
-        points = self._scaled(views, units)
+        points = self._scale(views, units)
         error = np.zeros(len(tried))
         w = np.ones(m) if self.weight_ is None else self.weight_
         for part in slices(len(at), max(1, self._block_bytes() // (16 * m * len(points)))):
@@ -249,11 +252,11 @@ class KernelRegression(RegressorMixin, BaseEstimator):
             for i, c in enumerate(tried):
                 K = np.ones(same.shape)
                 for d in D:
-                    K *= Kernel(points[0], float(c), self.adaptive).of_distances(np.where(same, np.inf, d))
+                    K *= Kernel(points[0], float(c), self.adaptive).evaluate(np.where(same, np.inf, d))
                 error[i] += np.sum(w[at[part]] * (self._averages(K)[0] - self.y_[at[part]]) ** 2)
         return float(tried[np.argmin(error)])
 
-    def _scaled(self, views: list[Array], bandwidths: tuple[float, ...]) -> list[Array]:
+    def _scale(self, views: list[Array], bandwidths: tuple[float, ...]) -> list[Array]:
         """One table in units of the bandwidths; where neighbours are counted view by view, one centred table a view."""
         with np.errstate(over="ignore"):
             if self.adaptive is not None:
@@ -294,4 +297,4 @@ class KernelRegression(RegressorMixin, BaseEstimator):
 
 
 def _dense(X: Any) -> Array:
-    return np.asarray(dense(to_numpy(X)), dtype=np.float64)
+    return np.asarray(X.toarray() if is_sparse(X) else to_numpy(X), dtype=np.float64)

@@ -1,8 +1,8 @@
-"""The highest-scoring pairs of each row, without the matrix of all scores."""
+"""The best columns of every row, rows of every column, or pairs, without the matrix of all scores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from jointdr.runtime import Array, csr_rows, slices
 
 @dataclass(frozen=True)
 class ScoreBlock:
-    """The scores of some rows with all columns, and what else is said of each of them.
+    """The scores of some rows with all columns, and notes on each of them.
 
     Attributes
     ----------
@@ -54,11 +54,11 @@ class SparseBlock:
         Those that are not the default.
     defaults : (d, columns) array
     order : (d, columns) array of int
-        The columns of each kind of defaults, best first, from `ordered`.
+        The columns of each kind of defaults, best first, from `order_of`.
     which : (rows,) array of int
         The defaults of each row.
     notes : mapping of str to functions
-        From the rows and the columns of some pairs to what is said of them.
+        From the rows and the columns of some pairs to their notes.
     """
 
     scores: Array
@@ -68,12 +68,12 @@ class SparseBlock:
     notes: Mapping[str, Callable[[Array, Array], Array]] = field(default_factory=dict)
 
     @staticmethod
-    def ordered(defaults: Array) -> Array:
+    def order_of(defaults: Array) -> Array:
         """The columns from the highest default to the lowest, and in their order where these are equal."""
         return np.argsort(-round_scores(defaults), axis=1, kind="stable")
 
     def best(self, k: int, known: Array | None) -> tuple[Array, ...]:
-        """As `Block.best`; O(|scores| + rows · k), up to logarithms."""
+        """As `ScoreBlock.best`; O(|scores| + rows · k), up to logarithms."""
         parts = [self._best_of(i, k, None if known is None else _row(known, i)[0]) for i in range(self.scores.shape[0])]
         i = np.repeat(np.arange(len(parts)), [len(j) for j, _ in parts])
         rank = np.concatenate([np.arange(len(j)) for j, _ in parts]) + 1
@@ -95,7 +95,7 @@ class SparseBlock:
         return j[top], score[top]
 
 
-def top_pairs(
+def best_columns(
     scorer: Callable[[slice], ScoreBlock | SparseBlock],
     row_ids: Array,
     column_ids: Array,
@@ -118,47 +118,93 @@ def top_pairs(
 
     Returns
     -------
-    DataFrame, or structured array where pandas is not installed, with the columns row, column, score and rank (from 1),
-    and one for each note
+    DataFrame with the columns row, column, score and rank (from 1), and one for each note
     """
-    m_A, m_B = len(row_ids), len(column_ids)
-    k = min(k, m_B)
     parts: list[tuple[Array, ...]] = []
     names: list[str] = []
-    for at in slices(m_A, size):
-        block = scorer(at)
+    for at, block, found in _best_blocks(scorer, row_ids, column_ids, k, known, size):
         names = list(block.notes)
-        i, *found = block.best(k, None if known is None else known[at])
-        parts.append((at.start + i, *found))
+        parts.append((at.start + found[0], *found[1:]))
     i, j, score, rank, *rest = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return table(row=row_ids[i], column=column_ids[j], score=score, rank=rank, **dict(zip(names, rest, strict=True)))
+    return pair_table(row_ids[i], column_ids[j], score, rank, dict(zip(names, rest, strict=True)))
+
+
+def best_rows(
+    scorer: Callable[[slice], ScoreBlock],
+    row_ids: Array,
+    column_ids: Array,
+    k: int,
+    known: Array | None = None,
+    size: int = 100,
+) -> Any:
+    """The k best rows of every column, as `best_columns`; scorer(slice) is a block of these columns, transposed."""
+    turned = best_columns(scorer, column_ids, row_ids, k, known, size)
+    order = ["column", "row", *turned.columns[2:]]
+    return turned.set_axis(order, axis=1)[["row", "column", *order[2:]]]
+
+
+def best_pairs(
+    scorer: Callable[[slice], ScoreBlock | SparseBlock],
+    row_ids: Array,
+    column_ids: Array,
+    k: int,
+    known: Array | None = None,
+    size: int = 100,
+) -> Any:
+    """The k best pairs of all, as `best_columns`; pairs of equal scores in the order of rows and columns."""
+    kept: list[Array] = []
+    names: list[str] = []
+    for at, block, (i, j, score, _, *notes) in _best_blocks(scorer, row_ids, column_ids, k, known, size):
+        names = list(block.notes)
+        parts = [at.start + i, j, score, *notes]
+        kept = [np.concatenate(pair) for pair in zip(kept, parts, strict=True)] if kept else parts
+        if len(kept[2]) > k:  # what cannot be among the best goes at once; what may equal the last stays
+            worth = kept[2] >= np.partition(kept[2], -k)[-k] - 1e-9 * np.abs(kept[2]).max()
+            kept = [column[worth] for column in kept]
+    i, j, score, *notes = kept
+    top = np.lexsort((j, i, -round_scores(score[None])[0]))[:k]
+    rest = {name: note[top] for name, note in zip(names, notes, strict=True)}
+    return pair_table(row_ids[i[top]], column_ids[j[top]], score[top], np.arange(len(top)) + 1, rest)
+
+
+def _best_blocks(
+    scorer: Callable[[slice], ScoreBlock | SparseBlock],
+    row_ids: Array,
+    column_ids: Array,
+    k: int,
+    known: Array | None,
+    size: int,
+) -> Iterator[tuple[slice, ScoreBlock | SparseBlock, tuple[Array, ...]]]:
+    """Some rows, their block, and the k best pairs of each of them."""
+    for at in slices(len(row_ids), size):
+        block = scorer(at)
+        yield at, block, block.best(min(k, len(column_ids)), None if known is None else known[at])
 
 
 def _largest(S: Array, k: int) -> Array:
-    """The places of the k largest entries of each row, largest first, and the earlier of equal ones first."""
+    """The indices of the k largest entries of each row, largest first, and the earlier of equal ones first."""
     if k < S.shape[1]:
         least = np.partition(S, S.shape[1] - k, axis=1)[:, [S.shape[1] - k]]
         # All that are larger than the k-th, and the first of those that equal it.
         larger, equal = least < S, least == S
         room = k - np.count_nonzero(larger, axis=1)
         chosen = larger | (equal & (np.cumsum(equal, axis=1) <= room[:, None]))
-        places = np.nonzero(chosen)[1].reshape(len(S), k)
+        at = np.nonzero(chosen)[1].reshape(len(S), k)
     else:
-        places = np.broadcast_to(np.arange(S.shape[1]), S.shape)
-    order = np.argsort(-np.take_along_axis(S, places, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(places, order, axis=1)
+        at = np.broadcast_to(np.arange(S.shape[1]), S.shape)
+    order = np.argsort(-np.take_along_axis(S, at, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(at, order, axis=1)
 
 
 def _row(S: Array, i: int) -> tuple[Array, Array]:
-    """The columns and the numbers of one row of a CSR array."""
+    """The columns and the values of one row of a CSR array."""
     at = slice(S.indptr[i], S.indptr[i + 1])
     return S.indices[at], S.data[at]
 
 
-def table(**columns: Array) -> Any:
-    """Columns of equal length as a DataFrame, or as a structured array where pandas is not installed."""
-    try:
-        import pandas as pd
-    except ImportError:
-        return np.rec.fromarrays(list(columns.values()), names=list(columns))  # type: ignore[call-overload]
-    return pd.DataFrame(columns)
+def pair_table(rows: Array, columns: Array, scores: Array, ranks: Array | None, notes: Mapping[str, Array]) -> Any:
+    """Pairs as a DataFrame: row, column, score and, where they are ranked, rank; then the notes."""
+    import pandas as pd
+
+    ranked = {} if ranks is None else {"rank": ranks}
+    return pd.DataFrame({"row": rows, "column": columns, "score": scores, **ranked, **notes})

@@ -1,108 +1,220 @@
-"""What all models of dyads share: scores for known and new entities, and the best of them for every row."""
+"""Recommender: the methods that all models of dyads share, for known and new entities alike."""
 
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from functools import cached_property
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from jointdr.data import Dyads, Entities, entities, index_of
-from jointdr.prediction.ranking import ScoreBlock, SparseBlock, top_pairs
-from jointdr.runtime import Array, checked_array, checked_csr, is_sparse, memory, slices
+from jointdr.data import Dyads
+from jointdr.prediction.dyads_model import DyadsModel
+from jointdr.prediction.heads.head import EntitySet
+from jointdr.prediction.queries import Query, as_dyads, known_between, list_pairs
+from jointdr.prediction.ranking import ScoreBlock, best_columns, best_pairs, best_rows, pair_table
+from jointdr.prediction.search.criterion import held_out_score
+from jointdr.runtime import Array, check_choice, check_integer, memory, slices
+
+BY = ("rows", "columns", "pairs")
 
 
-class Recommender(BaseEstimator):
+class Recommender(DyadsModel):
     """A model of the scores between two kinds of entities.
 
-    A subclass calls `_remember` in `fit` and defines `_scorer`.
+    A subclass defines `_compare` besides the methods of `DyadsModel`. All scores come from its head.
     """
 
-    row_ids_: Array
-    column_ids_: Array
-    view_names_: tuple[str, str]
-    n_features_per_view_: tuple[int, int]
-    _feature_names: tuple[Array | None, Array | None]
-    _scores: Array
-    _is_complete: bool
+    device: str | None = None
 
-    @abstractmethod
-    def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], ScoreBlock]:
-        """A function from some rows to their scores with all columns; None stands for the fitted entities."""
+    def _compare(self, k: int, one: EntitySet) -> tuple[Array, Array]:
+        """Distances and similarities of one entity to all known ones of its kind."""
+        raise NotImplementedError(f"{type(self).__name__} does not compare entities.")
 
-    # ---------------------------------------------------------------- using it
+    def _block_bytes(self) -> float:
+        """Memory for blocks of scores; results do not depend on it."""
+        return memory.within(64e6, 0.1)
 
-    def predict(self, A_new: Any = None, B_new: Any = None) -> Array:
+    # ---------------------------------------------------------------- scores
+
+    def predict(self, A_new: Any = None, B_new: Any = None, *, rows: Any = None, columns: Any = None) -> Array:
         """The scores of all pairs of these entities, (rows, columns).
 
         Parameters
         ----------
         A_new, B_new : tables, optional
             New entities; by default those that were fitted.
+        rows, columns : lists of ids, optional
+            Only these entities, in this order.
         """
         check_is_fitted(self)
-        A, B = (None if X is None else self._checked(k, X).X for k, X in enumerate((A_new, B_new)))
-        n_rows = len(self.row_ids_) if A is None else A.shape[0]
-        n_columns = len(self.column_ids_) if B is None else B.shape[0]
-        memory.require(
-            8.0 * n_rows * n_columns,
-            f"The scores of {n_rows} rows with {n_columns} columns",
-            "predict fewer rows at a time, or ask for the best columns of each with recommend",
-        )
-        scorer = self._scorer(A, B)
-        blocks = list(self._row_blocks(n_rows, n_columns))
-        if len(blocks) == 1:
-            return scorer(blocks[0]).scores
-        scores = np.empty((n_rows, n_columns))
-        for at in blocks:
-            scores[at] = scorer(at).scores
-        return scores
+        a, b = self._query(0, A_new, rows), self._query(1, B_new, columns)
+        return self._score_all(a.selection, b.selection)
 
-    def recommend(self, A_new: Any = None, *, k: int = 10, exclude_known: bool = True) -> Any:
-        """The k best columns for every row.
+    def predict_pairs(self, pairs: Any, A_new: Any = None, B_new: Any = None) -> Any:
+        """The scores of listed pairs.
 
         Parameters
         ----------
-        A_new : table, optional
-            New row entities; by default those that were fitted.
-        k : int
-        exclude_known : bool
-            Whether pairs that were known in the fit are left out: those that were observed or, if all were, those whose
-            score was not 0. Rows of a DataFrame are recognized by their ids, other new rows have no known pairs.
+        pairs : DataFrame, list of pairs, or None
+            Ids of rows and of columns, in the first two columns of a table or as pairs (row, column). They are looked
+            up among the new entities first, then among those that were fitted. None stands for all pairs of the rows
+            with the columns, new ones where they are given.
+        A_new, B_new : tables, optional
+            New entities, whose ids are the index of a DataFrame, otherwise "0", "1", ....
 
         Returns
         -------
-        DataFrame, or structured array where pandas is not installed, with the columns row, column, score and rank (from
-        1), and what else the model says of a score
+        DataFrame
+            One line for each pair, in the order of the list: row, column, score and, of a kernel head, neighbors.
+        """
+        check_is_fitted(self)
+        if pairs is None:
+            return self._predict_every_pair(self._query(0, A_new, None), self._query(1, B_new, None))
+        ids = list_pairs(pairs)
+        new = [None if X is None else self._query(k, X, None) for k, X in enumerate((A_new, B_new))]
+        (new_row, i), (new_column, j) = (self._look_up(k, names, new[k]) for k, names in enumerate(ids))
+        values: dict[str, Array] = {"score": np.full(len(i), np.nan)}
+        for kind in ((False, False), (False, True), (True, False), (True, True)):
+            mine = np.flatnonzero((new_row == kind[0]) & (new_column == kind[1]))
+            if len(mine) == 0:
+                continue
+            rows, i_row = self._distinct(0, new[0] if kind[0] else None, i[mine])
+            columns, j_column = self._distinct(1, new[1] if kind[1] else None, j[mine])
+            for at, block in self._score_blocks(rows, columns, count=True):
+                here = np.flatnonzero((at.start <= i_row) & (i_row < at.stop))
+                for name, found in {"score": block.scores, **block.notes}.items():
+                    values.setdefault(name, np.full(len(i), np.nan))
+                    values[name][mine[here]] = found[i_row[here] - at.start, j_column[here]]
+        row_ids, column_ids = (np.array(names, dtype=object) for names in ids)
+        return pair_table(row_ids, column_ids, values.pop("score"), None, values)
+
+    def _predict_every_pair(self, rows: Query, columns: Query) -> Any:
+        blocks = [block for _, block in self._score_blocks(rows.selection, columns.selection, count=True)]
+        notes = {name: np.concatenate([block.notes[name].ravel() for block in blocks]) for name in blocks[0].notes}
+        scores = np.concatenate([block.scores.ravel() for block in blocks])
+        row_ids, column_ids = np.repeat(rows.ids, len(columns.ids)), np.tile(columns.ids, len(rows.ids))
+        return pair_table(row_ids, column_ids, scores, None, notes)
+
+    def score(self, Y: Any, A: Any = None, B: Any = None, observed: Any = None) -> float:
+        """How well held-out scores are predicted, by the criterion of `AssociationModel.tune`: higher is better.
+
+        Parameters
+        ----------
+        Y, A, B, observed
+            Held-out dyads, as in `fit`. Entities whose ids and features are those of fitted ones count as known, and
+            their pairs that were known in the fit are no answers; all others are new.
+
+        Returns
+        -------
+        float
+            For implicit feedback (a complete grid that is mostly 0) the mean of the recalls at 10, 30 and 100 columns
+            retrieved for a row (rows for a column where only columns are new), over the rows with associations; for
+            graded scores minus the root mean square error of the observed ones.
+        """
+        check_is_fitted(self)
+        dyads = as_dyads(Y, A, B, observed, "score")
+        a, b = self._recognize(0, dyads.A, dyads.row_ids), self._recognize(1, dyads.B, dyads.column_ids)
+        scores = self._score_all(a.selection, b.selection)
+        both = a.selection.tables is None and b.selection.tables is None
+        known = known_between(self.known_pairs_, a, b) if both and dyads.is_implicit else None
+        mask = None if known is None else known.toarray() > 0
+        by_column = a.selection.tables is None and b.selection.tables is not None
+        return held_out_score(scores, dyads, dyads.is_implicit, by_column, mask)
+
+    # ---------------------------------------------------------------- rankings
+
+    def recommend(
+        self,
+        A_new: Any = None,
+        B_new: Any = None,
+        *,
+        by: str = "rows",
+        rows: Any = None,
+        columns: Any = None,
+        k: int = 10,
+        exclude_known: bool = True,
+    ) -> Any:
+        """The best columns for every row, the best rows for every column, or the best pairs.
+
+        Parameters
+        ----------
+        A_new, B_new : tables, optional
+            New row and column entities; by default those that were fitted.
+        by : {"rows", "columns", "pairs"}
+            Whether there are k columns for every row, k rows for every column, or k pairs in all.
+        rows, columns : lists of ids, optional
+            Only these entities are ranked and recommended, and no others are scored.
+        k : int
+        exclude_known : bool
+            Whether pairs that were known in the fit are left out: those that were observed or, if all were, those whose
+            score was not 0. Rows and columns of a DataFrame are recognized by their ids, other new ones have no known
+            pairs.
+
+        Returns
+        -------
+        DataFrame
+            row, column, score and rank (from 1), and, of a kernel head, neighbors.
 
         Notes
         -----
-        Scores are computed for a few rows at a time, and the matrix of all scores is never formed.
+        Scores are computed for a few rows at a time, and the matrix of all scores is never formed. With ``nearest``,
+        ``by="rows"`` and ``by="pairs"`` over all columns look at no column that has nothing to do with a row.
         """
         check_is_fitted(self)
-        if not isinstance(k, Integral) or isinstance(k, bool) or int(k) < 1:
-            raise ValueError(f"k={k!r} must be an integer >= 1.")
-        new = None if A_new is None else self._checked(0, A_new)
-        ids = self.row_ids_ if new is None else new.ids
-        known = None
-        if exclude_known and ids is not None:
-            known = self._known if new is None else self._known_of(ids)
-        if ids is None:
-            ids = np.arange(new.X.shape[0]).astype(str)
-        scorer, size = self._ranker(None if new is None else new.X)
-        return top_pairs(scorer, ids, self.column_ids_, int(k), known, size)
+        k = check_integer("k", k, 1)
+        check_choice("by", by, BY)
+        a, b = self._query(0, A_new, rows, once=True), self._query(1, B_new, columns, once=True)
+        known = known_between(self.known_pairs_, a, b) if exclude_known else None
+        head, held = self._head.place_on(self.device), self._block_bytes()
+        if by == "columns":
+            size = max(1, int(held / (32 * len(a.ids))))
+            known = None if known is None else known.T.tocsr()
+            return best_rows(self._column_scorer(a.selection, b.selection), a.ids, b.ids, k, known, size)
+        ranker = self._head.ranker(a.selection) if b.selection.is_everything else None
+        scorer: Callable[[slice], Any] = ranker or head.scorer(a.selection, b.selection, held, count=True)
+        size = head.rows_at_once(len(b.ids), held, ranked=ranker is not None)
+        return (best_columns if by == "rows" else best_pairs)(scorer, a.ids, b.ids, k, known, size)
 
-    def _ranker(self, A: Array | None) -> tuple[Callable[[slice], ScoreBlock | SparseBlock], int]:
-        """A function from some rows to what their best columns are found in, and for how many rows at a time."""
-        return self._scorer(A, None, count=True), self._rows_at_once(len(self.column_ids_))
+    def similar(self, row: Any = None, column: Any = None, k: int = 10) -> Any:
+        """The entities of the same kind that are nearest to one of them, as the model compares them.
+
+        Parameters
+        ----------
+        row, column : str, or table with one row
+            One of the two: the id of an entity that was fitted, or the features of another one.
+        k : int
+
+        Returns
+        -------
+        DataFrame
+            row (or column), similarity and distance, nearest first. The similarity is 1 for an entity that the model
+            cannot tell from this one: the kernel of an `AssociationModel` (a Gaussian of the distance for
+            ``head="bilinear"``), the cosine of embedded entities of `IMC`, and the closeness of mean scores of
+            `Popularity`.
+
+        Notes
+        -----
+        O(m r) for m entities with r coordinates.
+        """
+        check_is_fitted(self)
+        k = check_integer("k", k, 1)
+        if (row is None) == (column is None):
+            raise TypeError("similar takes one entity: give either row= or column=.")
+        side = 0 if column is None else 1
+        _, one = self._one(side, row if column is None else column, "similar")
+        distance, similarity = self._compare(side, one)
+        if one.indices is not None:
+            distance[one.indices[0]] = np.inf
+        order = np.argsort(distance, kind="stable")[:k]
+        order = order[np.isfinite(distance[order])]
+        import pandas as pd
+
+        ids = (self.row_ids_, self.column_ids_)[side][order]
+        name = ("row", "column")[side]
+        return pd.DataFrame({name: ids, "similarity": similarity[order], "distance": distance[order]})
 
     def report(
         self,
@@ -119,126 +231,45 @@ class Recommender(BaseEstimator):
     ) -> Path:
         """Write a report: one HTML file that works offline, with a map, recommendations and warnings.
 
-        Parameters
-        ----------
-        path : path
-            Of the file; it should end in .html.
-        data : Dyads, optional
-            What the model was fitted to: for the permutations behind the singular values, which need all features.
-        rows, columns : DataFrames, optional
-            Tables of your own about the entities, with their ids as index.
-        color, label : str, optional
-            The columns of these tables that the map is coloured by, and that have names to be read instead of ids.
-        evaluation : Evaluation or path, optional
-            Recall curves: what `jointdr.evaluation.evaluate` found, or the folder that it was written to.
-        k : int
-            How many columns are recommended for each row.
-        title : str, optional
-
-        Returns
-        -------
-        Path
+        Parameters and the result are those of `jointdr.apps.write_report`.
         """
-        from jointdr.apps.report import write_report  # which is optional
+        from jointdr.apps import write_report  # which is optional
 
         check_is_fitted(self)
         about = {"rows": rows, "columns": columns, "color": color, "label": label}
         return write_report(self, path, data, **about, evaluation=evaluation, k=k, title=title)
 
-    def _row_blocks(self, n_rows: int, n_columns: int) -> Iterator[slice]:
-        return slices(n_rows, self._rows_at_once(n_columns))
+    # ---------------------------------------------------------------- scoring
 
-    def _rows_at_once(self, n_columns: int) -> int:
-        """For how many rows scores are computed at a time; results do not depend on it."""
-        return max(1, memory.within(64e6, 0.1) // (24 * n_columns))
-
-    # ---------------------------------------------------------------- what was fitted
-
-    @staticmethod
-    def _dyads(Y: Any, A: Any, B: Any, observed: Any) -> Dyads:
-        """What `fit` was given, as Dyads."""
-        if isinstance(Y, Dyads):
-            if A is not None or B is not None or observed is not None:
-                raise TypeError("fit takes either a Dyads alone, or scores and two tables: fit(Y, A, B).")
-            return Y
-        if A is None or B is None:
-            raise TypeError("fit needs the features of both kinds of entities, fit(Y, A, B), or a Dyads.")
-        return Dyads(Y, A, B, observed)
-
-    def _remember(self, dyads: Dyads) -> None:
-        self.view_names_, self.n_features_per_view_ = dyads.names, dyads.n_features
-        self.row_ids_, self.column_ids_ = dyads.row_ids, dyads.column_ids
-        self._feature_names = dyads.feature_names
-        self._scores, self._is_complete = dyads.Y, dyads.is_complete
-        self.__dict__.pop("_known", None)
-
-    @cached_property
-    def _known(self) -> Array:
-        """The known pairs as a CSR array, made when first asked for: of a dense Y it takes longer than a fit."""
-        return _pattern(self._scores, self._is_complete)
-
-    def _checked(self, k: int, X: Any) -> Entities:
-        """A table of new entities that agrees with what was fitted."""
-        name, n = self.view_names_[k], self.n_features_per_view_[k]
-        if isinstance(X, Dyads):
-            raise TypeError(f"New entities are given as tables of features, not as a Dyads: its {'AB'[k]} is one.")
-        new = entities(X, name)
-        if new.X.shape[1] != n:
-            raise ValueError(
-                f"{type(self).__name__} was fitted with {n} features of {name!r}, but got {new.X.shape[1]}."
-            )
-        fitted = self._feature_names[k]
-        if new.feature_names is not None and fitted is not None and not np.array_equal(new.feature_names, fitted):
-            raise ValueError(f"{name!r} has other feature names, or in another order, than the table fitted.")
-        return new
-
-    def _known_of(self, ids: Array) -> Array:
-        """The known pairs of rows with these ids; none for an id that was not fitted."""
-        where = index_of(self.row_ids_)
-        at = np.array([where.get(name, -1) for name in ids.tolist()])
-        chosen = sparse.csr_array(
-            (np.ones(np.count_nonzero(at >= 0)), (np.flatnonzero(at >= 0), at[at >= 0])), shape=(len(at), len(where))
+    def _score_all(self, rows: EntitySet, columns: EntitySet) -> Array:
+        memory.require(
+            8.0 * rows.count * columns.count,
+            f"The scores of {rows.count} rows with {columns.count} columns",
+            "predict fewer rows at a time, or ask for the best columns of each with recommend",
         )
-        return sparse.csr_array(chosen @ self._known)
+        scores = None
+        for at, block in self._score_blocks(rows, columns):
+            if at.stop - at.start == rows.count:
+                return block.scores
+            scores = np.empty((rows.count, columns.count)) if scores is None else scores
+            scores[at] = block.scores
+        return scores
 
-    # ---------------------------------------------------------------- for files
+    def _score_blocks(
+        self, rows: EntitySet, columns: EntitySet, count: bool = False
+    ) -> Iterator[tuple[slice, ScoreBlock]]:
+        """Some of these rows, and their scores with all of these columns."""
+        head, held = self._head.place_on(self.device), self._block_bytes()
+        scorer = head.scorer(rows, columns, held, count)
+        for at in slices(rows.count, head.rows_at_once(columns.count, held)):
+            yield at, scorer(at)
 
-    def _described(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """What `_remember` took down, as a part of a header and arrays."""
-        arrays = {
-            "row_ids": self.row_ids_,
-            "column_ids": self.column_ids_,
-            "known.indices": self._known.indices,
-            "known.indptr": self._known.indptr,
-        }
-        for k, names in enumerate(self._feature_names):
-            if names is not None:
-                arrays[f"features.{k}"] = np.asarray(names, dtype=str)
-        return {"names": list(self.view_names_), "n_features": list(self.n_features_per_view_)}, arrays
+    def _column_scorer(self, rows: EntitySet, columns: EntitySet) -> Callable[[slice], ScoreBlock]:
+        """A function from some of these columns to their scores with all of these rows, transposed."""
 
-    def _recall(self, header: dict[str, Any], arrays: dict[str, Array]) -> None:
-        """The inverse of `_described`."""
-        self.row_ids_, self.column_ids_ = (
-            checked_array(arrays, name, (None,), "U") for name in ("row_ids", "column_ids")
-        )
-        self.view_names_ = (str(header["names"][0]), str(header["names"][1]))
-        self.n_features_per_view_ = (int(header["n_features"][0]), int(header["n_features"][1]))
-        if min(self.n_features_per_view_) < 1:
-            raise ValueError(f"its entities have {self.n_features_per_view_} features")
-        self._feature_names = (self._names_of(0, arrays), self._names_of(1, arrays))
-        pattern = (np.ones(len(arrays["known.indices"])), arrays["known.indices"], arrays["known.indptr"])
-        self._known = checked_csr(pattern, (len(self.row_ids_), len(self.column_ids_)))
+        def block(at: slice) -> ScoreBlock:
+            parts = [part for _, part in self._score_blocks(rows, columns.part(at), count=True)]
+            notes = {name: np.vstack([part.notes[name] for part in parts]).T for name in parts[0].notes}
+            return ScoreBlock(np.ascontiguousarray(np.vstack([part.scores for part in parts]).T), notes)
 
-    def _names_of(self, k: int, arrays: dict[str, Array]) -> Array | None:
-        if (name := f"features.{k}") not in arrays:
-            return None
-        return checked_array(arrays, name, (self.n_features_per_view_[k],), "U").astype(object)
-
-
-def _pattern(Y: Array, complete: bool) -> Array:
-    """1 for every known pair: one that was observed or, if all were, whose score is not 0; a CSR array."""
-    known = sparse.csr_array(Y)
-    if complete and is_sparse(Y):
-        known = known.copy()
-        known.eliminate_zeros()
-    return sparse.csr_array((np.ones(known.nnz), known.indices, known.indptr), shape=known.shape)
+        return block

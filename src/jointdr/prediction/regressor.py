@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -13,12 +12,12 @@ from jointdr.data import Views, checked_numbers, checked_weight, refuse_dyads
 from jointdr.directions import Link, fit_bilinear, fit_learned
 from jointdr.estimators import JDR, ViewsTransformer
 from jointdr.prediction.kernel_regression import KernelRegression
-from jointdr.runtime import Array, to_numpy
+from jointdr.runtime import Array, check_choice, is_integer, to_numpy
 
 HEADS = ("learned", "kernel", "bilinear")
 
 LENGTHS = (0.35, 0.75, 1.5)
-"""Lengths over which a learned head varies, of which cross-validation chooses, in units of √d."""
+"""Lengths over which a learned head may vary, in units of √d; cross-validation chooses among them."""
 
 
 class JDRRegressor(RegressorMixin, BaseEstimator):
@@ -30,11 +29,11 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
         The embedding to learn; None is ``JDR()``. Its parameters can be searched as ``embedding__n_components``, ...
     head : {"learned", "kernel", "bilinear"}, default "learned"
         How y depends on the coordinates. ``"learned"``: any smooth function, ridge regression on products and random
-        Fourier features, tuned by generalized cross-validation; to predict takes no look at the training rows.
+        Fourier features, tuned by generalized cross-validation; prediction does not need the training rows.
         ``"kernel"``: Nadaraya-Watson regression (`KernelRegression`), as in the paper. ``"bilinear"``: least squares
         on products of one coordinate of each view; with ``moments="all"`` also on their squares and themselves.
     random_state : int, RandomState or None
-        Of the random features (an integer; they are the same for None and every RandomState), and of the rows that a
+        It draws the random features (an integer; they are the same for None and every RandomState) and the rows that a
         kernel's bandwidth is tuned on.
 
     Attributes
@@ -48,9 +47,15 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    The embedding sees y as its ``response`` says; the head always predicts y itself, one number or several per row.
+    The embedding sees y transformed by its ``response``; the head always predicts y itself, one or several per row.
     Cross-validate with ``Views(A, B)``, which scikit-learn splits by rows. A sample weight of 2 counts as two equal
     rows, also where cross-validation asks how many rows there are.
+
+    References
+    ----------
+    Li, Wen, Cheng and Bresler. Joint dimensionality reduction for separable embedding estimation.
+
+    Rahimi and Recht (2007). Random features for large-scale kernel machines. NeurIPS 20.
 
     Examples
     --------
@@ -78,8 +83,7 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
         y : (m,) array, or (m, q) for several responses (not with ``head="kernel"``)
         sample_weight : (m,) array, optional
         """
-        if self.head not in HEADS:
-            raise ValueError(f"head={self.head!r} is not understood; choose from {HEADS}.")
+        check_choice("head", self.head, HEADS)
         embedding = JDR() if self.embedding is None else self.embedding
         if not isinstance(embedding, ViewsTransformer):
             raise TypeError(f"embedding={embedding!r} must be a JDR or another method with its interface.")
@@ -121,7 +125,7 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
         mean = np.average(Y, axis=0, weights=w)
         if self.head == "bilinear":
             return fit_bilinear(Z, Y - mean, w, products).shifted(mean)
-        seed = int(self.random_state) if isinstance(self.random_state, Integral) else 0
+        seed = int(self.random_state) if is_integer(self.random_state) else 0
         return fit_learned(Z, Y - mean, w, lengths=LENGTHS, seed=seed).shifted(mean)
 
     @staticmethod

@@ -55,10 +55,13 @@ from jointdr.runtime.delimited import (
 from jointdr.runtime.files import Stamp, read_unchanged, require_mapped, whole_file, write_text
 from jointdr.runtime.memory import MemoryBudgetError, config_context, get_config, set_config
 from jointdr.runtime.modelfile import (
+    Saved,
     from_json,
     load_model,
+    load_model_of,
     matrix_from_arrays,
     matrix_to_arrays,
+    parameters_from_json,
     read_header,
     to_json,
     write_model,
@@ -76,6 +79,7 @@ __all__ = [
     "MemoryBudgetError",
     "Progress",
     "Report",
+    "Saved",
     "Scratch",
     "Stamp",
     "after_header",
@@ -106,6 +110,7 @@ __all__ = [
     "is_sparse",
     "like",
     "load_model",
+    "load_model_of",
     "matrix_from_arrays",
     "matrix_to_arrays",
     "memory",
@@ -113,6 +118,7 @@ __all__ = [
     "namespace",
     "npy_header",
     "open_text",
+    "parameters_from_json",
     "parse_id",
     "parse_number",
     "parse_numbers",

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -44,11 +44,12 @@ def write_model(
         np.savez(file, **plain)  # type: ignore[arg-type]
 
 
-def read_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
-    """The header and the arrays of a file that `write_model` made; anything else is a ValueError."""
+def read_model(path: str | os.PathLike[str], *kinds: str) -> tuple[dict[str, Any], dict[str, Array]]:
+    """The header and the arrays of a file of one of these kinds, read once; anything else is a ValueError."""
     header, arrays, is_whole = _contents(path, None)
-    if header.get("kind") != kind:
-        raise ValueError(f"{os.fspath(path)} holds a {header.get('kind')} model, not a {kind} model.")
+    if header["kind"] not in kinds:
+        expected = f"not a {kinds[0]} model" if len(kinds) == 1 else f"which is none of {sorted(kinds)}"
+        raise ValueError(f"{os.fspath(path)} holds a {header['kind']} model, {expected}.")
     found = {name: _checksum(value) for name, value in arrays.items()}
     if found != header.get("checksums") or not is_whole:
         raise ValueError(f"{os.fspath(path)} has been altered or damaged: its contents do not match their checksums.")
@@ -58,18 +59,48 @@ def read_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any],
 def load_model(
     path: str | os.PathLike[str], kind: str, make: Callable[[dict[str, Any], dict[str, Array]], Made]
 ) -> Made:
-    """The result of `make` for the header and the arrays of a file that `write_model` made.
+    """The result of `make` for the header and the arrays of a file of this kind."""
+    return load_model_of(path, {kind: make})
 
-    Checksums tell damage, but anybody can compute them: whatever is wrong with the contents is a ValueError too.
+
+def load_model_of(
+    path: str | os.PathLike[str], makers: Mapping[str, Callable[[dict[str, Any], dict[str, Array]], Made]]
+) -> Made:
+    """The same, by the maker for the kind of the file.
+
+    Checksums detect damage, but anybody can compute them: whatever is wrong with the contents is a ValueError too.
     """
-    header, arrays = read_model(path, kind)
+    header, arrays = read_model(path, *makers)
+    kind = header["kind"]
     try:
-        return make(header, arrays)
-    except (MemoryError, MemoryBudgetError, ImportError):  # which say nothing about the file
+        return makers[kind](header, arrays)
+    except (MemoryError, MemoryBudgetError, ImportError):  # which are no faults of the file
         raise
     except Exception as error:
-        what = f"lacks {error}" if isinstance(error, KeyError) else f"is not as it is written: {error}"
-        raise ValueError(f"{os.fspath(path)} holds no whole {kind} model; what it holds {what}.") from error
+        reason = f"lacks {error}" if isinstance(error, KeyError) else f"is not as it is written: {error}"
+        raise ValueError(f"{os.fspath(path)} holds no whole {kind} model; what it holds {reason}.") from error
+
+
+class Saved:
+    """A fitted model that is written to one file, which names its class; subclasses define the first two methods."""
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """The fitted model as a header, which JSON can hold, and plain arrays."""
+        raise TypeError(f"{type(self).__name__} cannot be saved.")
+
+    @classmethod
+    def from_arrays(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
+        """The model that `to_arrays` took apart; an error if header and arrays do not belong together."""
+        raise TypeError(f"{cls.__name__} cannot be loaded.")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one file, which holds plain arrays only and can be loaded safely."""
+        write_model(path, type(self).__name__, *self.to_arrays())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that `save` wrote. It gives the same results to the last bit, and no code is run."""
+        return load_model(path, cls.__name__, cls.from_arrays)
 
 
 def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -141,6 +172,11 @@ def to_json(value: Any) -> Any:
     if isinstance(value, np.random.RandomState):
         return None  # a fitted model draws nothing any more
     raise TypeError(f"A parameter of type {type(value).__name__} cannot be saved.")
+
+
+def parameters_from_json(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters by name, each of which `to_json` wrote."""
+    return {name: from_json(value) for name, value in values.items()}
 
 
 def from_json(value: Any) -> Any:

@@ -109,12 +109,12 @@ def test_pages_of_a_ranking(client):
 
 
 def test_known_pairs_are_marked(client, model):
-    i = int((model._known.sum(axis=1) > 2).nonzero()[0][0])
+    i = int((model.known_pairs_.sum(axis=1) > 2).nonzero()[0][0])
     address = f"/row?id={quote(model.row_ids_[i], safe='')}"
     assert get(client, address).tags.count("ol") == 2
     assert 'class="tag"' not in client.get(address).text
     assert sum(client.get(f"{address}&known=1&page={p}").text.count('class="tag"') for p in (1, 2, 3)) == int(
-        model._known[[i]].sum()
+        model.known_pairs_[[i]].sum()
     )
 
 

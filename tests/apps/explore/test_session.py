@@ -12,7 +12,6 @@ from scipy import sparse
 from jointdr import JDR, PCA, AssociationModel
 from jointdr.apps.explore.catalog import Catalog, read_names
 from jointdr.apps.explore.placement import MARGIN, SIZE
-from jointdr.apps.explore.scores import KernelScores, scores_of
 from jointdr.apps.explore.session import Kept, Session, Subject
 from jointdr.apps.explore.uploads import Table
 from tests.apps.explore.conftest import dyads_of, fitted
@@ -36,25 +35,25 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_scores_are_those_of_the_model(name):
     model = fitted(**MODELS[name])
-    scores, expected = scores_of(model._head), model.predict()
+    session, expected = Session(model), model.predict()
     for i in (0, 7, 59):
-        np.testing.assert_allclose(scores.of_row(None, i), expected[i], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(session.ranking(Subject("row", i)).scores, expected[i], rtol=1e-9, atol=1e-12)
     for j in (0, 7, 44):
-        np.testing.assert_allclose(scores.of_column(j), expected[:, j], rtol=1e-9, atol=1e-12)
-    places = np.array([3, 40, 0])
-    found = scores.neighbors(None, 5, places)
+        np.testing.assert_allclose(session.ranking(Subject("column", j)).scores, expected[:, j], rtol=1e-9, atol=1e-12)
+    indices = np.array([3, 40, 0])
+    found = session.neighbors(Subject("row", 5), indices)
     if model.head == "kernel":
-        np.testing.assert_allclose(found, model.neighbors()[5, places], rtol=1e-9)
+        np.testing.assert_allclose(found, model.neighbors()[5, indices], rtol=1e-9)
     else:
         assert found is None
 
 
 def test_scores_do_not_depend_on_what_is_held():
-    model = fitted("some")
-    held, computed = KernelScores(model._head), KernelScores(model._head, held=1000.0)
-    assert computed._columns.held is None
-    np.testing.assert_allclose(held.of_row(None, 3), computed.of_row(None, 3), rtol=1e-12)
-    np.testing.assert_allclose(held.of_column(3), computed.of_column(3), rtol=1e-12)
+    held, computed = fitted("some").precompute(), fitted("some").precompute(max_bytes=1000.0)
+    assert computed._head.held == (None, None)
+    assert held._head.held[0] is not None
+    np.testing.assert_allclose(held.predict(rows=["d/3"]), computed.predict(rows=["d/3"]), rtol=1e-12)
+    np.testing.assert_allclose(held.predict(columns=["t 3"]), computed.predict(columns=["t 3"]), rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["links", "some"])
@@ -73,7 +72,7 @@ def test_rankings_are_those_of_recommend(kind):
 def test_what_is_known_of_a_column():
     model = fitted()
     ranking = Session(model).ranking(Subject("column", 4))
-    np.testing.assert_array_equal(ranking.known, model._known.toarray()[:, 4] > 0)
+    np.testing.assert_array_equal(ranking.known, model.known_pairs_.toarray()[:, 4] > 0)
     assert not ranking.known[ranking.shown(False)].any()
 
 
@@ -128,7 +127,7 @@ def test_nearest():
     D = np.linalg.norm(Z - Z[9], axis=1)
     order = np.argsort(D)[1:6]
     found = Session(model).nearest(Subject("row", 9), 5)
-    assert [place for place, _ in found] == order.tolist()
+    assert [index for index, _ in found] == order.tolist()
     np.testing.assert_allclose([d for _, d in found], D[order], rtol=1e-6)
 
 
@@ -202,10 +201,10 @@ def test_everything_lies_on_the_map(embedding, one):
     dyads = dyads_of("links")
     session = Session(AssociationModel(embedding, bandwidth=0.4).fit(dyads))
     assert session.is_one_map is one
-    for places in session.places:
-        assert np.isfinite(places).all()
-        assert places.min() >= MARGIN
-        assert places.max() <= SIZE - MARGIN
+    for positions in session.positions:
+        assert np.isfinite(positions).all()
+        assert positions.min() >= MARGIN
+        assert positions.max() <= SIZE - MARGIN
 
 
 def test_the_map_shows_the_directions_that_differ_most():
@@ -222,9 +221,9 @@ def test_the_map_shows_the_directions_that_differ_most():
 
 def test_search_puts_the_best_first():
     catalog = Catalog("gene", ["12", "1", "312", "7"], {"7": "alpha 12 beta", "1": "Straße 12"})
-    places, count = catalog.search("12", 3)
-    assert (places[0], count) == (0, 4)
-    assert len(places) == 3
+    indices, count = catalog.search("12", 3)
+    assert (indices[0], count) == (0, 4)
+    assert len(indices) == 3
     assert catalog.search("STRASSE", 5)[0] == [1]
     assert catalog.search("beta alpha", 5)[0] == [3]
     assert catalog.search("  ", 5) == ([], 0)

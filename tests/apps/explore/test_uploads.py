@@ -7,7 +7,7 @@ import tempfile
 import numpy as np
 import pytest
 
-from jointdr.apps.explore.uploads import MOST_ROWS, BadUpload, decoded, read_features
+from jointdr.apps.explore.uploads import MOST_ROWS, BadUpload, decode, read_features
 from tests.apps.explore.conftest import FEATURES, NASTY, posted
 
 NAMES = tuple(FEATURES)
@@ -109,11 +109,11 @@ def test_many_repeated_columns_are_found_at_once():
 )
 def test_what_is_not_text(data, message):
     with pytest.raises(BadUpload, match=message):
-        decoded(data)
+        decode(data)
 
 
 def test_a_mark_of_byte_order_is_no_part_of_the_text():
-    assert decoded(b"\xef\xbb\xbfid") == "id"
+    assert decode(b"\xef\xbb\xbfid") == "id"
 
 
 # ---------------------------------------------------------------- through the page

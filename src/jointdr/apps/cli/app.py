@@ -1,4 +1,4 @@
-"""The commands together, and what becomes of errors: one sentence and an exit code."""
+"""All commands as one program, and errors as one sentence and an exit code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jointdr.apps.cli.explain import explain
 from jointdr.apps.cli.explore_page import explore
 from jointdr.apps.cli.fit import fit
 from jointdr.apps.cli.info import info
-from jointdr.apps.cli.options import written_out
+from jointdr.apps.cli.options import expand_groups
 from jointdr.apps.cli.output import say
 from jointdr.apps.cli.predict import predict
 from jointdr.apps.cli.recommend import recommend
@@ -31,7 +31,7 @@ from jointdr.runtime import config_context
 
 app = typer.Typer(name="jointdr", add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
 for command in (fit, tune, predict, recommend, explain, explore, evaluate, report, info, demo, reproduce):
-    app.command()(written_out(command))
+    app.command()(expand_groups(command))
 
 INTERRUPTED = 130
 
@@ -74,9 +74,10 @@ def _about(
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code."""
     debug = "--debug" in arguments
-    budget, rest = _budget([word for word in arguments if word != "--debug"])
-    arguments = _repeated(rest or ["--help"])
-    with warnings.catch_warnings(), _ended_as_by_ctrl_c() as signals:
+    # These two may stand anywhere on the line, also after a command, where typer would take them for its options.
+    budget, rest = _take_budget([word for word in arguments if word != "--debug"])
+    arguments = _repeat_views(rest or ["--help"])
+    with warnings.catch_warnings(), _sigterm_as_ctrl_c() as signals:
         warnings.showwarning = lambda message, *_, **__: say(f"Warning: {_one_line(message)}")
         try:
             with config_context(memory_budget=budget):
@@ -91,14 +92,14 @@ def run(arguments: Sequence[str]) -> int:
         except Exception as error:
             if debug:
                 traceback.print_exc()
-            return _told(error)
+            return _report(error)
     if code == INTERRUPTED:  # which is also what newer releases of typer return for Ctrl-C
         say("Terminated." if signals else "Interrupted.")
         return 128 + signals[0] if signals else INTERRUPTED
     return code if isinstance(code, int) else 0
 
 
-def _budget(arguments: list[str]) -> tuple[str | None, list[str]]:
+def _take_budget(arguments: list[str]) -> tuple[str | None, list[str]]:
     """The value of ``--memory-budget``, wherever it stands (the last one counts), and the other words."""
     budget, rest, words = None, [], iter(arguments)
     for word in words:
@@ -106,14 +107,14 @@ def _budget(arguments: list[str]) -> tuple[str | None, list[str]]:
         if name != "--memory-budget":
             rest.append(word)
         elif (given := value if equals else next(words, None)) is None:
-            rest.append(word)  # which lacks its value, as will be said
+            rest.append(word)  # without its value, which typer reports
         else:
             budget = given
     return budget, rest
 
 
 @contextmanager
-def _ended_as_by_ctrl_c() -> Iterator[list[int]]:
+def _sigterm_as_ctrl_c() -> Iterator[list[int]]:
     """Let SIGTERM end a command as Ctrl-C does, so that checkpoints are written; the signals that came."""
     signals: list[int] = []
 
@@ -131,8 +132,8 @@ def _ended_as_by_ctrl_c() -> Iterator[list[int]]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _repeated(arguments: list[str]) -> list[str]:
-    """``--views a=x b=y`` as ``--views a=x --views b=y``, which is how an option takes several values."""
+def _repeat_views(arguments: list[str]) -> list[str]:
+    """``--views a=x b=y`` as ``--views a=x --views b=y``: an option of typer takes several values in this form only."""
     words: list[str] = []
     inside = False
     for word in arguments:
@@ -143,8 +144,8 @@ def _repeated(arguments: list[str]) -> list[str]:
     return words
 
 
-def _told(error: Exception) -> int:
-    """Say in one sentence what went wrong, and return the exit code."""
+def _report(error: Exception) -> int:
+    """Write one sentence about an error to standard error, and return the exit code."""
     if hasattr(error, "format_message"):  # of the command line itself: an option that is missing or unknown
         say(f"Error: {_one_line(error.format_message())}")
         return 2

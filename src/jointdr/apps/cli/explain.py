@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from jointdr.apps.cli.inputs import table_of
-from jointdr.apps.cli.models import opened, require_kernel
+from jointdr.apps.cli.models import open_recommender, require_explanations
 from jointdr.apps.cli.options import AsJson, Model, NewColumns, NewRows, TableOut, option
 from jointdr.apps.cli.output import ENDINGS, put_json, require_writable, say, write_table
 
 RowId = Annotated[str, typer.Argument(metavar="ROW", help="The id of a row.", show_default=False)]
 ColumnId = Annotated[str, typer.Argument(metavar="COLUMN", help="The id of a column.", show_default=False)]
-Count = Annotated[int, option("-k", metavar="K", help="How many known pairs to list.")]
+Count = Annotated[int, option("-k", metavar="K", help="The number of known pairs to list.")]
 
 
 def explain(
@@ -35,7 +35,7 @@ def explain(
       jointdr explain model.npz new1 2200 --rows new_diseases.tsv
     """
     require_writable(output, ENDINGS)
-    fitted = require_kernel(opened(model), model, "explanations")
+    fitted = require_explanations(open_recommender(model), model)
     found = fitted.explain(_entity(row, rows), _entity(column, columns), k=k)
     if output is not None:
         write_table(found.pairs, output)

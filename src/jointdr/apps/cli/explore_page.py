@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from jointdr.apps.cli.models import opened
+from jointdr.apps.cli.models import kind_of, open_recommender
 from jointdr.apps.cli.options import Model, option
 from jointdr.apps.cli.output import say, working
 
-Port = Annotated[int, option("--port", metavar="N", help="Of this machine; 0 takes any that is free.")]
+Port = Annotated[int, option("--port", metavar="N", help="A port of this machine; 0 takes any that is free.")]
 RowsTable = Annotated[
     Path | None, option("--rows-table", metavar="FILE", help="Names of rows: ids first, and a column name.")
 ]
@@ -30,10 +30,10 @@ def explore(model: Model, rows_table: RowsTable = None, columns_table: ColumnsTa
     """
     _require_packages()
     from jointdr.apps.explore.catalog import read_names
-    from jointdr.apps.explore.server import HOST, bound, serve
+    from jointdr.apps.explore.server import HOST, bind, serve
     from jointdr.apps.explore.session import Session
 
-    found = bound(port)  # before anything that takes long
+    found = bind(port)  # before anything that takes long
     try:
         names = tuple(None if path is None else read_names(path) for path in (rows_table, columns_table))
         with working("reading the model"):
@@ -49,11 +49,11 @@ def explore(model: Model, rows_table: RowsTable = None, columns_table: ColumnsTa
 
 def _kernel_model(path: Path) -> Any:
     """The model in a file, if it can explain its scores."""
-    found = opened(path)
+    found = open_recommender(path)
     if not hasattr(found, "explain"):
         raise ValueError(
-            f"{path} holds an {type(found).__name__} model, which explore cannot show: it takes an AssociationModel, "
-            "which fit and tune write with any method but imc."
+            f"{path} holds {kind_of(found)} model, which explore cannot show: it takes an "
+            "AssociationModel, which fit and tune write with any method but imc."
         )
     return found
 

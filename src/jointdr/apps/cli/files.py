@@ -23,7 +23,7 @@ def source_of(files: Files, response: str | None) -> Source:
     """The rows that the options name: columns of Parquet files, or one array in a file for each view."""
     from jointdr.io import scan_npy, scan_parquet, scan_zarr
 
-    views = dict(map(_named, files.views or ()))
+    views = dict(map(_split_name, files.views or ()))
     if len(views) < len(files.views or ()):
         raise ValueError("--views names a view twice.")
     if reserved := sorted({"y", "weight"} & set(views)):
@@ -40,7 +40,7 @@ def source_of(files: Files, response: str | None) -> Source:
     return scan(y=response, weight=files.weight, **views)
 
 
-def _named(text: str) -> tuple[str, str]:
+def _split_name(text: str) -> tuple[str, str]:
     name, equals, where = text.partition("=")
     if not (name and equals and where):
         raise ValueError(f"--views {text} is not understood: give NAME=FILE.npy, or NAME=COLUMNS with --table.")
@@ -52,7 +52,7 @@ def estimator_of(settings: Settings, n_features: tuple[int, ...]) -> Any:
     import jointdr
 
     if settings.method not in METHODS:
-        raise ValueError(f"--method {settings.method} is none for --views; choose from {', '.join(METHODS)}.")
+        raise ValueError(f"--method {settings.method} cannot be used with --views; choose from {', '.join(METHODS)}.")
     for name in (*OF_EMBEDDINGS, "alpha"):
         if getattr(settings, name) is not None:
             raise ValueError(f"--{name.replace('_', '-')} is for models of pairs, not for --views: leave it out.")
@@ -69,7 +69,7 @@ def estimator_of(settings: Settings, n_features: tuple[int, ...]) -> Any:
 
 
 @contextmanager
-def prepared(source: Source, files: Files) -> Iterator[Source]:
+def prepare_source(source: Source, files: Files) -> Iterator[Source]:
     """The source with a progress bar, a checkpoint, and workers or a device to reduce it, as the options say."""
     with ExitStack() as stack:
         if files.device is not None and files.dask is not None:
@@ -110,7 +110,7 @@ def _client(address: str) -> Iterator[Any]:
 
 @contextmanager
 def _watching(source: Source) -> Iterator[Callable[[int, int], None]]:
-    """What tells of every block on standard error: how many rows and bytes, of how many, in which read."""
+    """A function that reports every block on standard error: rows and bytes so far, of how many, in which read."""
     total, began = source.n_rows, time.monotonic()
     rows = nbytes = 0
     with reporter(True) as report:

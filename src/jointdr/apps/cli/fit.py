@@ -6,12 +6,12 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from jointdr.apps.cli.files import estimator_of, prepared, source_of
+from jointdr.apps.cli.files import estimator_of, prepare_source, source_of
 from jointdr.apps.cli.inputs import dyads_of
 from jointdr.apps.cli.models import model_of
 from jointdr.apps.cli.options import AsJson, Files, ModelOut, Settings, Source
 from jointdr.apps.cli.output import put_facts, require_writable, say, working
-from jointdr.apps.report.facts import facts_of
+from jointdr.apps.report.facts import model_facts
 
 
 def fit(source: Source, files: Files, settings: Settings, output: ModelOut, json: AsJson = False) -> None:
@@ -49,7 +49,7 @@ def fit(source: Source, files: Files, settings: Settings, output: ModelOut, json
         model.fit(dyads)
         model.save(output)
     say(f"Fitted in {time.perf_counter() - start:.1f} s, written to {output}.")
-    put_facts(facts_of(model), json)
+    put_facts(model_facts(model), json)
 
 
 def _fit_files(source: Source, files: Files, settings: Settings, output: Path, json: bool) -> None:
@@ -61,14 +61,14 @@ def _fit_files(source: Source, files: Files, settings: Settings, output: Path, j
     say(f"{rows!r}")
     model = estimator_of(settings, rows.n_features)
     try:
-        with prepared(rows, files) as ready:
+        with prepare_source(rows, files) as ready:
             model.fit(ready)
         model.save(output)
     except KeyboardInterrupt:
         if files.checkpoint is not None and files.checkpoint.exists():
-            say(f"What was read so far is kept in {files.checkpoint}: the same command goes on from there.")
+            say(f"The rows that were read are kept in {files.checkpoint}: the same command goes on from there.")
         raise
     if files.checkpoint is not None:
         files.checkpoint.unlink(missing_ok=True)
     say(f"Written to {output}.")
-    put_facts(facts_of(model), json)
+    put_facts(model_facts(model), json)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from jointdr.apps.cli.models import opened
+from jointdr.apps.cli.models import open_recommender
 from jointdr.apps.cli.options import AsJson, Model
 from jointdr.apps.cli.output import put_facts
-from jointdr.apps.report.facts import facts_of
+from jointdr.apps.report.facts import model_facts
 
 
 def info(model: Model, json: AsJson = False) -> None:
-    """Say what was fitted: sizes, parameters, bandwidths, version.
+    """Show what was fitted: sizes, parameters, bandwidths, version.
 
     \b
     Examples:
@@ -18,5 +18,4 @@ def info(model: Model, json: AsJson = False) -> None:
     """
     from jointdr.runtime import read_header
 
-    found = opened(model)
-    put_facts({**facts_of(found), "written by": f"jointdr {read_header(model)['library']}"}, json)
+    put_facts({**model_facts(open_recommender(model)), "written by": f"jointdr {read_header(model)['library']}"}, json)

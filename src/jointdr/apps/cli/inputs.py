@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def dyads_of(source: Source) -> Dyads:
-    """Read scores and features; anything missing is a ValueError that says which option to give."""
+    """Read scores and features; anything missing is a ValueError that names the option to give."""
     from jointdr.data import Dyads
     from jointdr.datasets import read_pairs
 
@@ -64,7 +64,7 @@ def _require_use_of_features(source: Source) -> None:
 
 
 def _is_given(source: Source, name: str) -> bool:
-    """Whether an option is not what it is by default."""
+    """Whether an option differs from its default."""
     return bool(getattr(source, name) != getattr(Source, name))
 
 
@@ -73,7 +73,7 @@ def _option(name: str) -> str:
 
 
 def _entities(source: Source, side: str) -> Any:
-    """The features of one side: as they are in a table, or those of a network or of similarities."""
+    """The features of one side: those of a table, of a network or of similarities."""
     given = {
         f"--{side}s": getattr(source, f"{side}s"),
         f"--{side}-network": getattr(source, f"{side}_network"),

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 METHODS = ("jdr", "pca", "phd", "sols", "imc", "none")
 OF_EMBEDDINGS = ("head", "kernel", "bandwidth", "raw_bandwidth", "mix", "scale", "borrow", "adaptive", "nearest")
 DIRECTIONS, COMPLETION_DIRECTIONS = 80, 10
-"""By default, of embeddings and of imc; fewer where there are fewer features."""
+"""Directions of embeddings and of imc by default; fewer where there are fewer features."""
 
 
 def model_of(settings: Settings, dyads: Dyads) -> Recommender:
-    """The model that the options describe, not fitted; an option that it does not have is a ValueError."""
+    """The model that the options describe, not fitted; an option that it does not take is a ValueError."""
     from jointdr import IMC, AssociationModel
 
     if settings.method not in METHODS:
         raise ValueError(f"--method {settings.method} is not understood; choose from {', '.join(METHODS)}.")
-    given: dict[str, Any] = {name: _parsed(name, getattr(settings, name)) for name in (*OF_EMBEDDINGS, "alpha")}
+    given: dict[str, Any] = {name: _parse(name, getattr(settings, name)) for name in (*OF_EMBEDDINGS, "alpha")}
     given = {name: value for name, value in given.items() if value is not None}
     if settings.method == "imc":
         _refuse([*(set(given) & set(OF_EMBEDDINGS)), *(["ridge"] if settings.ridge else [])], "imc")
@@ -33,22 +33,26 @@ def model_of(settings: Settings, dyads: Dyads) -> Recommender:
     return AssociationModel(_embedding(settings, dyads), **given, random_state=settings.seed)
 
 
-def opened(path: Path) -> Recommender:
+def open_recommender(path: Path) -> Recommender:
     """The model in a file, whichever of those that score pairs it is."""
-    from jointdr import IMC, AssociationModel
-    from jointdr.runtime import read_header
+    from jointdr import load
 
-    kinds: dict[str, Any] = {cls.__name__: cls for cls in (AssociationModel, IMC)}
-    kind = read_header(path).get("kind")
-    if kind not in kinds:
-        raise ValueError(f"{path} holds a {kind} model, which does not score pairs; give one that fit or tune wrote.")
-    return kinds[kind].load(path)
+    model = load(path)
+    if not hasattr(model, "recommend"):
+        raise ValueError(f"{path} holds {kind_of(model)} model, which does not score pairs; give one that fit wrote.")
+    return model
 
 
-def require_kernel(model: Recommender, path: Path, what: str) -> Any:
-    """The model, if it has what only an `AssociationModel` has."""
+def kind_of(model: Any) -> str:
+    """The class of a model with its article, for messages."""
+    kind = type(model).__name__
+    return f"{'an' if kind[0] in 'AEIO' else 'a'} {kind}"
+
+
+def require_explanations(model: Recommender, path: Path) -> Any:
+    """The model, if it can explain its scores."""
     if not hasattr(model, "explain"):
-        raise ValueError(f"{path} holds an {type(model).__name__} model, which has no {what}.")
+        raise ValueError(f"{path} holds {kind_of(model)} model, which has no explanations.")
     return model
 
 
@@ -59,11 +63,11 @@ def _embedding(settings: Settings, dyads: Dyads) -> Any:
         _refuse([name for name in ("rank", "ridge") if getattr(settings, name) is not None], "none")
         return None
     kinds: Mapping[str, Any] = {"jdr": JDR, "pca": PCA, "phd": PHD, "sols": SOLS}
-    most = 1 if settings.method == "sols" else DIRECTIONS  # (of links in general; it has more for subpopulations only)
+    most = 1 if settings.method == "sols" else DIRECTIONS  # it has more for subpopulations only
     embedding = kinds[settings.method](min(most, *dyads.n_features) if settings.rank is None else settings.rank)
     if settings.ridge is not None:
         _refuse([] if "ridge" in embedding.get_params() else ["ridge"], settings.method)
-        embedding.set_params(ridge=_parsed("ridge", settings.ridge))
+        embedding.set_params(ridge=_parse("ridge", settings.ridge))
     return embedding
 
 
@@ -73,7 +77,7 @@ def _refuse(names: list[str], method: str) -> None:
         raise ValueError(f"{option} does not belong to --method {method}: leave it out.")
 
 
-def _parsed(name: str, value: Any) -> Any:
+def _parse(name: str, value: Any) -> Any:
     """The value of an option that may be a word, a number, or one for rows and one for columns."""
     if not isinstance(value, str) or name in ("head", "kernel"):
         return value

@@ -49,7 +49,7 @@ class Source:
         _in("--column-similarity", metavar="FILE", help="Similarities of columns, instead of their features."),
     ] = None
     features: Annotated[
-        int | None, _in("--features", metavar="K", help="How many features a network or similarities are turned into.")
+        int | None, _in("--features", metavar="K", help="Features that a network or similarities are turned into.")
     ] = None
     components: Annotated[
         str, _in("--components", metavar="error|giant|separate", help="What to do with a network that is in pieces.")
@@ -99,26 +99,26 @@ class Files:
 
 @dataclass(frozen=True)
 class Settings:
-    """What is to be fitted. None leaves a parameter as the model has it by default."""
+    """The model that is fitted. None leaves a parameter at its default."""
 
     method: Annotated[
-        str, _like("--method", metavar="jdr|pca|phd|sols|imc|none", help="What reduces the features.")
+        str, _like("--method", metavar="jdr|pca|phd|sols|imc|none", help="The method that reduces the features.")
     ] = "jdr"
     rank: Annotated[
         int | None,
         _like("--rank", metavar="R", help="Directions; by default 80 or all (imc 10, sols 1, --views 2)."),
     ] = None
     head: Annotated[
-        str | None, _like("--head", metavar="kernel|bilinear|kernel_ridge", help="What predicts from the coordinates.")
+        str | None, _like("--head", metavar="kernel|bilinear|kernel_ridge", help="The regression on the coordinates.")
     ] = None
     kernel: Annotated[
-        str | None, _like("--kernel", metavar="gaussian|cosine", help="Weights by distance or by angle.")
+        str | None, _like("--kernel", metavar="gaussian|cosine", help="Weights by distance or by cosine.")
     ] = None
     bandwidth: Annotated[
-        str | None, _like("--bandwidth", metavar="auto|H|H,H", help="Of the kernels of rows and of columns.")
+        str | None, _like("--bandwidth", metavar="auto|H|H,H", help="Bandwidths of the kernels of rows and of columns.")
     ] = None
     raw_bandwidth: Annotated[
-        str | None, _like("--raw-bandwidth", metavar="auto|H|H,H", help="Of the kernels of the features as they are.")
+        str | None, _like("--raw-bandwidth", metavar="auto|H|H,H", help="Bandwidths of the kernels of raw features.")
     ] = None
     mix: Annotated[str | None, _like("--mix", metavar="S|S,S", help="The share of these kernels, from 0 to 1.")] = None
     scale: Annotated[
@@ -132,11 +132,9 @@ class Settings:
     ] = None
     nearest: Annotated[
         str | None,
-        _like("--nearest", metavar="auto|none|K|K,K", help="How many nearest rows and columns have weights."),
+        _like("--nearest", metavar="auto|none|K|K,K", help="The number of nearest rows and columns with weights."),
     ] = None
-    ridge: Annotated[
-        str | None, _like("--ridge", metavar="auto|X", help="What the normalization adds to covariances.")
-    ] = None
+    ridge: Annotated[str | None, _like("--ridge", metavar="auto|X", help="The ridge of the normalization.")] = None
     alpha: Annotated[float | None, _like("--alpha", metavar="X", help="The penalty of imc and of ridge heads.")] = None
     seed: Annotated[int, _like("--seed", metavar="N", help="For everything that is drawn at random.")] = 0
 
@@ -153,8 +151,11 @@ HeldOut = Annotated[str, option("--by", metavar="rows|columns|both|pairs", help=
 TestSize = Annotated[float, option("--test-size", metavar="SHARE", help="Which share of it.")]
 
 
-def written_out(command: Callable[..., None]) -> Callable[..., None]:
-    """A command in which every option of a group is a parameter of its own, which is what typer reads.
+def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """A command in which every option of a group is a parameter of its own.
+
+    Typer reads options off the signature of a function and knows no groups of them. Written out by hand, the sixteen
+    options of `Source` would stand in four commands, and the thirteen of `Settings` in three.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What commands say and write: results to standard output or a file, everything else to standard error."""
+"""Output of commands: results to standard output or a file, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def put_table(table: Any, path: Path | None, as_json: bool, decimals: int = 6) -
 
 
 def write_table(table: Any, path: Path) -> None:
-    """A DataFrame to a file, in the format that the ending of its name says."""
+    """A DataFrame to a file, in the format of the ending of its name."""
     name = path.name.lower()
     with whole_file(path) as file:
         if name.endswith(".parquet"):

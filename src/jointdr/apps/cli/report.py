@@ -19,7 +19,7 @@ Label = Annotated[str | None, option("--label", metavar="NAME", help="Which colu
 Evaluated = Annotated[
     Path | None, option("--evaluation", metavar="FOLDER", help="What evaluate wrote, for the recall curves.")
 ]
-Count = Annotated[int, option("-k", metavar="K", help="How many columns are recommended for each row.")]
+Count = Annotated[int, option("-k", metavar="K", help="The number of columns that are recommended for each row.")]
 Title = Annotated[str | None, option("--title", metavar="TEXT", help="The heading.")]
 
 
@@ -47,29 +47,17 @@ def report(
       jointdr report model.npz -o report.html --pairs links.tsv \\
           --rows a.tsv --columns b.tsv --evaluation results
     """
+    from jointdr import load
     from jointdr.apps.report import write_report
 
     require_writable(output, (".html", ".htm"))
     with working("reading"):
-        fitted = _fitted(model)
+        fitted = load(model)
         data = None if source == Source() else dyads_of(source)
         about: dict[str, Any] = {"rows": _about(rows_table), "columns": _about(columns_table)}
     with working("writing the report"):
         write_report(fitted, output, data, **about, color=color, label=label, evaluation=evaluation, k=k, title=title)
     say(f"The report is in {output}, {output.stat().st_size / 1e6:.1f} MB: open it in a browser.")
-
-
-def _fitted(path: Path) -> Any:
-    """The model in a file, of any kind."""
-    from jointdr import IMC, AssociationModel
-    from jointdr.prediction import FAMILY
-    from jointdr.runtime import read_header
-
-    kinds: dict[str, Any] = {**FAMILY, "AssociationModel": AssociationModel, "IMC": IMC}
-    kind = read_header(path).get("kind")
-    if kind not in kinds:
-        raise ValueError(f"{path} holds a {kind} model, for which there is no report.")
-    return kinds[kind].load(path)
 
 
 def _about(path: Path | None) -> Any:

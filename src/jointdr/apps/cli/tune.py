@@ -10,7 +10,7 @@ from jointdr.apps.cli.inputs import dyads_of
 from jointdr.apps.cli.models import model_of
 from jointdr.apps.cli.options import AsJson, HeldOut, ModelOut, Settings, Source, TestSize, option
 from jointdr.apps.cli.output import ENDINGS, put_facts, put_json, require_writable, say, write_table
-from jointdr.apps.report.facts import facts_of, in_words
+from jointdr.apps.report.facts import in_words, model_facts
 
 if TYPE_CHECKING:
     from jointdr.data import Dyads
@@ -38,7 +38,7 @@ def tune(
 ) -> None:
     """Choose settings on held-out data, fit the best to all of it, and write the model and the results.
 
-    What is held out should be new in the way that what you want to predict is: rows, columns, both, or pairs. Options
+    Hold out what will be new in your predictions: rows, columns, both, or pairs. Options
     for the model are where the search starts; --try may be given several times, for all combinations.
 
     \b
@@ -55,30 +55,30 @@ def tune(
     dyads = dyads_of(source)
     say(f"{dyads!r}")
     model = model_of(settings, dyads)
-    found = _found(model, dyads, grid, by=by, n_splits=splits, test_size=test_size)
+    found = _tune(model, dyads, grid, by=by, n_splits=splits, test_size=test_size)
     model.save(output)
     if results is not None:
         write_table(found.table.map(_flat), results)
         say(f"{len(found.table)} settings written to {results}.")
     if json:
         best = {"criterion": found.criterion, "score": found.best_score, "settings": len(found.table)}
-        put_json({"best": {**best, "parameters": found.best_params}, **facts_of(model)})
+        put_json({"best": {**best, "parameters": found.best_params}, **model_facts(model)})
         return
-    judged = f"{found.criterion} {in_words(found.best_score)}, of {len(found.table)} settings"
-    put_facts({"best": judged, **found.best_params}, False)
+    quality = f"{found.criterion} {in_words(found.best_score)}, of {len(found.table)} settings"
+    put_facts({"best": quality, **found.best_params}, False)
     say(f"The model with these settings, fitted to all of the data, was written to {output}.")
 
 
-def _found(model: Recommender, dyads: Dyads, grid: Any, **held_out: Any) -> Tuning:
+def _tune(model: Recommender, dyads: Dyads, grid: Any, **held_out: Any) -> Tuning:
     """Tune and fit the model."""
-    from jointdr.prediction import AssociationModel, tuned
+    from jointdr.prediction import AssociationModel, tune_model
 
     if isinstance(model, AssociationModel):
         return model.tune(dyads, grid=grid, **held_out)
     if grid is None:
         most = min(dyads.n_features)
         grid = {"n_components": sorted({min(r, most) for r in (10, 30, 100)}), "alpha": [0.01, 0.1, 1.0, 10.0]}
-    found = tuned(model, dyads, grid, random_state=model.get_params()["random_state"], **held_out)
+    found = tune_model(model, dyads, grid, random_state=model.get_params()["random_state"], **held_out)
     model.set_params(**found.best_params).fit(dyads)
     return found
 

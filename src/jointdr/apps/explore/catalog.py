@@ -27,30 +27,30 @@ class Catalog:
         self.kind, self.ids = kind, list(ids)
         self.kinds = kind if kind.endswith("s") else f"{kind}s"
         self._names = {} if names is None else names
-        self._places = {id: place for place, id in enumerate(self.ids)}
+        self._indices = {id: index for index, id in enumerate(self.ids)}
         self._folded = [f"{id}\n{self._names.get(id, '')}".casefold() for id in self.ids]
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def place(self, id: str) -> int | None:
+    def index(self, id: str) -> int | None:
         """Where the entity with this id stands; None if there is none."""
-        return self._places.get(id)
+        return self._indices.get(id)
 
-    def place_of(self, id: str) -> int:
+    def known_index(self, id: str) -> int:
         """Where the entity with this id stands, which there is."""
-        return self._places[id]
+        return self._indices[id]
 
-    def name(self, place: int) -> str:
+    def name(self, index: int) -> str:
         """Its name, or its id where it has no name."""
-        return self._names.get(self.ids[place]) or self.ids[place]
+        return self._names.get(self.ids[index]) or self.ids[index]
 
-    def has_name(self, place: int) -> bool:
+    def has_name(self, index: int) -> bool:
         """Whether it has a name besides its id."""
-        return self.name(place) != self.ids[place]
+        return self.name(index) != self.ids[index]
 
     def search(self, text: str, most: int) -> tuple[list[int], int]:
-        """The places of the best `most` entities whose id or name has all words of the text, and how many there are.
+        """The indices of the best `most` entities whose id or name has all words of the text, and how many there are.
 
         Ids that are the text come first, then what begins with it, then words that begin with it. O(m).
         """
@@ -58,8 +58,8 @@ class Catalog:
         words = wanted.split()
         if not words:
             return [], 0
-        found = [place for place, folded in enumerate(self._folded) if all(word in folded for word in words)]
-        found.sort(key=lambda place: (_distance(self._folded[place], wanted), len(self._folded[place]), place))
+        found = [index for index, folded in enumerate(self._folded) if all(word in folded for word in words)]
+        found.sort(key=lambda index: (_distance(self._folded[index], wanted), len(self._folded[index]), index))
         return found[:most], len(found)
 
 

@@ -1,4 +1,4 @@
-"""What pages list: entries of a ranking, nearest entities, the reasons for a score, facts. No HTML here."""
+"""The lists of a page: entries of a ranking, nearest entities, the reasons for a score, facts. No HTML here."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jointdr.apps.explore.session import Ranking, Session, Side, Subject
+from jointdr.apps.report.facts import direction_count
 from jointdr.prediction import Explanation
 from jointdr.runtime import Array
 
@@ -79,30 +80,30 @@ def entries_of(
     Parameters
     ----------
     shown : array of int
-        The places of what the ranking lists, best first.
+        The indices of the entities that the ranking lists, best first.
     start, count : int
         Which lines.
     """
-    places = shown[start : start + count]
+    indices = shown[start : start + count]
     best = float(np.max(np.abs(ranking.scores), initial=0.0)) or 1.0
-    neighbors = session.neighbors(subject, places)
+    neighbors = session.neighbors(subject, indices)
     side: Side = "column" if subject.side == "row" else "row"
     return [
         Entry(
             start + i + 1,
-            Subject(side, int(place)),
-            number(ranking.scores[place]),
-            round(100 * max(0.0, float(ranking.scores[place]) / best), 1),
-            bool(ranking.known[place]),
+            Subject(side, int(index)),
+            number(ranking.scores[index]),
+            round(100 * max(0.0, float(ranking.scores[index]) / best), 1),
+            bool(ranking.known[index]),
             "" if neighbors is None else about(neighbors[i]),
         )
-        for i, place in enumerate(places)
+        for i, index in enumerate(indices)
     ]
 
 
-def nearest_of(session: Session, subject: Subject, count: int) -> list[Near]:
+def nearest_entities(session: Session, subject: Subject, count: int) -> list[Near]:
     """The nearest entities of the same kind."""
-    return [Near(Subject(subject.side, place), number(d, 2)) for place, d in session.nearest(subject, count)]
+    return [Near(Subject(subject.side, index), number(d, 2)) for index, d in session.nearest(subject, count)]
 
 
 def explanation_of(session: Session, found: Explanation) -> Reasons:
@@ -112,8 +113,8 @@ def explanation_of(session: Session, found: Explanation) -> Reasons:
     for row, column, score, weight, contribution in zip(*columns, strict=True):
         share = 100 * contribution / found.score if found.score else 0.0
         subjects = (
-            Subject("row", session.rows.place_of(str(row))),
-            Subject("column", session.columns.place_of(str(column))),
+            Subject("row", session.rows.known_index(str(row))),
+            Subject("column", session.columns.known_index(str(column))),
         )
         pairs.append(
             Reason(*subjects, number(score), number(weight, 2), f"{share:.2g} %", round(min(max(share, 0.0), 100.0), 1))
@@ -122,13 +123,13 @@ def explanation_of(session: Session, found: Explanation) -> Reasons:
     return Reasons(number(found.score), tuple(pairs), found.n_pairs - len(pairs), rest)
 
 
-def facts_of(session: Session) -> dict[str, str]:
-    """What was fitted, in words."""
+def model_facts_in_words(session: Session) -> dict[str, str]:
+    """The sizes and the settings of the model, in words."""
     model, n = session.model, session.model.n_features_per_view_
     embedding = model.embedding_
-    method = "features as they are"
+    method = "raw features"
     if embedding is not None:
-        method = f"{type(embedding).__name__} with {min(embedding.solution_.ranks)} directions"
+        method = f"{type(embedding).__name__} with {direction_count(embedding)} directions"
     sides = zip(("rows", "columns"), (session.rows, session.columns), n, strict=True)
     return {
         **{
@@ -143,7 +144,7 @@ def facts_of(session: Session) -> dict[str, str]:
 
 
 def suggestions_of(session: Session) -> list[Subject]:
-    """Rows and columns of which much is known, as places to start."""
+    """Rows and columns with many known pairs, to start with."""
     counts = np.diff(session.known.indptr), np.diff(session.known_columns.indptr)
     best = [np.argsort(-count, kind="stable")[:SUGGESTED] for count in counts]
     return [Subject("row", int(i)) for i in best[0]] + [Subject("column", int(j)) for j in best[1]]

@@ -85,20 +85,20 @@ def drawing_of(
     marked += [(entry.subject, "best") for entry in reversed(entries)]
     marked.append((subject, "chosen"))
     if session.is_one_map:
-        return [_drawn(session, f"{session.rows.kinds} and {session.columns.kinds}", ["row", "column"], marked, zoom)]
+        return [_draw(session, f"{session.rows.kinds} and {session.columns.kinds}", ["row", "column"], marked, zoom)]
     sides: list[Side] = [subject.side, "column" if subject.side == "row" else "row"]
     return [
-        _drawn(session, session.catalog(side).kinds, [side], [m for m in marked if m[0].side == side], zoom)
+        _draw(session, session.catalog(side).kinds, [side], [m for m in marked if m[0].side == side], zoom)
         for side in sides
     ]
 
 
-def _drawn(session: Session, title: str, sides: list[Side], marked: list[tuple[Subject, Role]], zoom: bool) -> Drawing:
+def _draw(session: Session, title: str, sides: list[Side], marked: list[tuple[Subject, Role]], zoom: bool) -> Drawing:
     at = np.array([session.at(subject) for subject, _ in marked]).reshape(-1, 2)
     low, size = _window(at) if zoom and len(at) else (np.zeros(2), float(SIZE))
     behind: list[tuple[Side, str]] = []
     if zoom:
-        behind = [(side, dots(_inside(session.places[0 if side == "row" else 1], low, size))) for side in sides]
+        behind = [(side, dots(_inside(session.positions[0 if side == "row" else 1], low, size))) for side in sides]
     drawing = Drawing(title, round(float(low[0]), 1), round(float(low[1]), 1), round(size, 1), sides, behind)
     drawing.marks.extend(_marks(session, drawing, marked, at))
     return drawing
@@ -111,8 +111,8 @@ def _window(at: Array) -> tuple[Array, float]:
     return (low + high - size) / 2, size
 
 
-def _inside(places: Array, low: Array, size: float) -> Array:
-    return places[((places >= low) & (places <= low + size)).all(axis=1)]
+def _inside(positions: Array, low: Array, size: float) -> Array:
+    return positions[((positions >= low) & (positions <= low + size)).all(axis=1)]
 
 
 def _marks(session: Session, drawing: Drawing, marked: list[tuple[Subject, Role]], at: Array) -> list[Mark]:
@@ -123,12 +123,12 @@ def _marks(session: Session, drawing: Drawing, marked: list[tuple[Subject, Role]
     for (subject, role), (x, y) in zip(reversed(marked), at[::-1].tolist(), strict=True):
         mark = Mark(subject, role, round(x, 1), round(y, 1), round(radius[role], 2))
         if len(taken) < LABELS and (role != "near" or not session.is_one_map):
-            mark = _labelled(session, drawing, mark, taken)
+            mark = _add_label(session, drawing, mark, taken)
         marks.append(mark)
     return marks[::-1]
 
 
-def _labelled(session: Session, drawing: Drawing, mark: Mark, taken: list[tuple[float, float, float, float]]) -> Mark:
+def _add_label(session: Session, drawing: Drawing, mark: Mark, taken: list[tuple[float, float, float, float]]) -> Mark:
     """The mark with a label to its right, or to its left near the edge; without one where another label is."""
     name = session.name(mark.subject)
     label = name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1].rstrip()}…"
@@ -140,5 +140,5 @@ def _labelled(session: Session, drawing: Drawing, mark: Mark, taken: list[tuple[
         return mark
     taken.append(box)
     edge = mark.x + gap if fits else mark.x - gap
-    place = (label, round(edge, 1), "start" if fits else "end")
-    return Mark(mark.subject, mark.role, mark.x, mark.y, mark.radius, *place)
+    label_at = (label, round(edge, 1), "start" if fits else "end")
+    return Mark(mark.subject, mark.role, mark.x, mark.y, mark.radius, *label_at)

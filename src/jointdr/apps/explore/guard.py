@@ -1,4 +1,4 @@
-"""What every request must pass before the page sees it, and what every response carries.
+"""Checks of every request before the page sees it, and headers of every response.
 
 The page is for the person at this machine. Other web sites that this person visits can make the browser send requests
 here, so the name of the host is checked (a name that was pointed at 127.0.0.1 is refused), and forms are taken from
@@ -70,7 +70,7 @@ class Guard:
         if refusal is not None:
             await refusal(scope, receive, sending)
         else:
-            await self.app(scope, self._counted(receive), sending)
+            await self.app(scope, self._count(receive), sending)
 
     def _refusal(self, method: str, headers: Headers) -> PlainTextResponse | None:
         """The answer to a request that goes no further; None for one that does."""
@@ -90,8 +90,8 @@ class Guard:
             return PlainTextResponse(error.detail, error.status_code, error.headers)
         return None
 
-    def _counted(self, receive: Receive) -> Receive:
-        """The same stream, which ends in an error where it grows too long: the length need not be told beforehand."""
+    def _count(self, receive: Receive) -> Receive:
+        """The same stream, which ends in an error where it grows too long: the length need not be given beforehand."""
         total = 0
 
         async def counted() -> Message:
@@ -114,7 +114,7 @@ def is_local(host: str) -> bool:
 def is_same_origin(headers: Headers) -> bool:
     """Whether a request comes from this page.
 
-    Browsers say so in Sec-Fetch-Site. Those that do not know it send the Origin.
+    Browsers send it in Sec-Fetch-Site. Those that do not know this header send the Origin.
     """
     site = headers.get("sec-fetch-site")
     if site is not None:

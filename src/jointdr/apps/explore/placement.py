@@ -47,13 +47,13 @@ class Plane:
         count = sum(T.shape[0] for T in tables)
         center = sum(np.asarray(T.sum(axis=0), dtype=float).ravel() for T in tables) / count
         directions = _leading(tables, np.asarray(center))
-        flat = np.vstack([_projected(T, center, directions) for T in tables])
+        flat = np.vstack([_project(T, center, directions) for T in tables])
         low, high = np.percentile(flat, [OUTER, 100 - OUTER], axis=0)
         return Plane(center, directions, low, high)
 
     def __call__(self, T: Array) -> Array:
         """Where some entities are drawn, (m, 2), within the map; the second counts downwards."""
-        share = (_projected(T, self.center, self.directions) - self.low) / np.where(
+        share = (_project(T, self.center, self.directions) - self.low) / np.where(
             self.high > self.low, self.high - self.low, np.inf
         )
         share = np.where(self.high > self.low, np.clip(share, 0.0, 1.0), 0.5)
@@ -65,23 +65,23 @@ def planes_of(model: AssociationModel) -> tuple[Plane, Plane]:
     """The planes of rows and of columns: the same one if both have coordinates in the same space.
 
     The directions of a `JDR` come in pairs, one for rows and one for columns, and scores are high where both agree.
-    Those of other methods, and features as they are, have nothing to do with each other.
+    Those of other methods, and raw features, have nothing to do with each other.
     """
-    tables = [side.points[0] for side in model._sides]
+    tables = list(model.coordinates())
     if isinstance(model.embedding_, JDR):
         plane = Plane.of(tables)
         return plane, plane
     return Plane.of(tables[:1]), Plane.of(tables[1:])
 
 
-def dots(places: Array) -> str:
+def dots(positions: Array) -> str:
     """Points as one SVG path of empty strokes, which round ends turn into dots; at most `DRAWN`, evenly chosen.
 
     Those beyond the edge, which all lie on it, are left out.
     """
-    places = places[((places > MARGIN) & (places < SIZE - MARGIN)).all(axis=1)]
-    step = max(1, -(-len(places) // DRAWN))
-    return "".join(f"M{x:.0f} {y:.0f}h0" for x, y in places[::step].tolist())
+    positions = positions[((positions > MARGIN) & (positions < SIZE - MARGIN)).all(axis=1)]
+    step = max(1, -(-len(positions) // DRAWN))
+    return "".join(f"M{x:.0f} {y:.0f}h0" for x, y in positions[::step].tolist())
 
 
 def _leading(tables: list[Array], center: Array) -> Array:
@@ -90,9 +90,9 @@ def _leading(tables: list[Array], center: Array) -> Array:
     Q = np.random.default_rng(0).standard_normal((r, min(r, COLUMNS)))
     for _ in range(ITERATIONS):
         Q = np.linalg.qr(Q)[0]
-        Q = np.sum([_gathered(T, center, _projected(T, center, Q)) for T in tables], axis=0)
+        Q = np.sum([_multiply_transposed(T, center, _project(T, center, Q)) for T in tables], axis=0)
     Q = np.linalg.qr(Q)[0]
-    flat = np.vstack([_projected(T, center, Q) for T in tables])
+    flat = np.vstack([_project(T, center, Q) for T in tables])
     P = np.linalg.eigh(flat.T @ flat)[1][:, ::-1][:, :2]
     directions = np.zeros((r, 2))
     directions[:, : P.shape[1]] = Q @ P
@@ -100,13 +100,13 @@ def _leading(tables: list[Array], center: Array) -> Array:
     return directions * np.where(largest < 0, -1.0, 1.0)
 
 
-def _projected(T: Array, center: Array, directions: Array) -> Array:
+def _project(T: Array, center: Array, directions: Array) -> Array:
     """(T − center) · directions, without forming the first where T is sparse."""
     product = T @ directions
     product = np.asarray(dense(product))
     return product - center @ directions
 
 
-def _gathered(T: Array, center: Array, H: Array) -> Array:
+def _multiply_transposed(T: Array, center: Array, H: Array) -> Array:
     """(T − center)ᵀ H, in the same way."""
     return np.asarray(T.T @ H) - np.outer(center, H.sum(axis=0))

@@ -1,4 +1,4 @@
-"""What each address answers. Ids that visitors send are looked up in dictionaries, and go nowhere else."""
+"""The answer to each address. Ids that visitors send are looked up in dictionaries, and go nowhere else."""
 
 from __future__ import annotations
 
@@ -13,12 +13,19 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from jointdr.apps.explore.contents import Entry, entries_of, explanation_of, facts_of, nearest_of, suggestions_of
+from jointdr.apps.explore.contents import (
+    Entry,
+    entries_of,
+    explanation_of,
+    model_facts_in_words,
+    nearest_entities,
+    suggestions_of,
+)
 from jointdr.apps.explore.downloads import cell, disposition, tsv
 from jointdr.apps.explore.drawing import Drawing, drawing_of
 from jointdr.apps.explore.guard import LONGEST_BODY
 from jointdr.apps.explore.session import Ranking, Session, Side, Subject
-from jointdr.apps.explore.uploads import MOST_ROWS, BadUpload, Table, decoded, read_features
+from jointdr.apps.explore.uploads import MOST_ROWS, BadUpload, Table, decode, read_features
 
 PER_PAGE, NEAREST, FOUND = 20, 8, 12
 """Entries of a page of a ranking, nearest entities, and what a search lists of each kind."""
@@ -41,7 +48,7 @@ class Pages:
         self.session, self.templates = session, templates
         templates.globals.update(session=session, most_rows=MOST_ROWS, most_bytes=LONGEST_BODY)
         templates.filters["address"] = address
-        self._facts, self._suggestions = facts_of(session), suggestions_of(session)
+        self._facts, self._suggestions = model_facts_in_words(session), suggestions_of(session)
         self._background = [
             templates.get_template("background.svg").render(layers=layers)
             for layers in ([(0, session.dots[0])], [(1, session.dots[1])])
@@ -75,7 +82,7 @@ class Pages:
     def why(self, request: Request) -> Response:
         """The known pairs behind the score of a row and a column."""
         subject = self._row(request, "row")
-        column = self._known(request, "column", "column").place
+        column = self._known(request, "column", "column").index
         found = explanation_of(self.session, self.session.why(subject, column))
         title = f"{self.session.name(subject)} – {self.session.columns.name(column)}"
         return self._page("why.html", subject=subject, column=column, explanation=found, name=title)
@@ -110,7 +117,7 @@ class Pages:
 
     def _received(self, text: str) -> Response:
         model = self.session.model
-        names = model._feature_names[0]
+        names = model.feature_names_per_view_[0]
         try:
             table = read_features(
                 text, model.n_features_per_view_[0], None if names is None else tuple(map(str, names))
@@ -121,14 +128,14 @@ class Pages:
         return RedirectResponse(f"/row?{urlencode({'upload': key, 'at': 0})}", status_code=303)
 
     def _form(self, problem: str = "", text: str = "", status: int = 200) -> Response:
-        names = self.session.model._feature_names[0]
+        names = self.session.model.feature_names_per_view_[0]
         examples = [] if names is None else [str(name) for name in names[:3]]
         return self._page("new.html", problem=problem, text=text[:100_000], examples=examples, status=status)
 
     # ---------------------------------------------------------------- inner workings
 
     def problem(self, request: Request, message: str, status: int) -> Response:
-        """A page that says what is wrong."""
+        """A page that explains what is wrong."""
         return self._page("problem.html", message=message, status=status)
 
     def _page(self, template: str, status: int = 200, **values: Any) -> Response:
@@ -141,7 +148,7 @@ class Pages:
         pages = max(1, -(-len(shown) // PER_PAGE))
         page = min(max(_integer(request, "page", 1), 1), pages)
         entries = self._entries(subject, ranking, shown, page)
-        nearest = nearest_of(session, subject, NEAREST)
+        nearest = nearest_entities(session, subject, NEAREST)
         drawings: list[Drawing] = drawing_of(session, subject, entries, nearest, zoom)
         upload: Table | None = session.uploaded(subject.upload) if subject.upload else None
         return self._page(
@@ -168,8 +175,8 @@ class Pages:
         ranking = session.ranking(subject)
         words, scores, known = self._cells(subject.side), ranking.scores.tolist(), ranking.known.tolist()
         lines = (
-            (cell(rank), *words[place], cell(scores[place]), cell(known[place]))
-            for rank, place in enumerate(ranking.shown(with_known).tolist(), 1)
+            (cell(rank), *words[index], cell(scores[index]), cell(known[index]))
+            for rank, index in enumerate(ranking.shown(with_known).tolist(), 1)
         )
         text = tsv(("rank", others.kind, "name", "score", "known"), lines)
         headers = {"Content-Disposition": disposition(f"ranking_{session.id(subject)}")}
@@ -179,7 +186,7 @@ class Pages:
     def _cells(self, side: Side) -> list[tuple[str, str]]:
         """Ids and names of the other kind, as downloads have them."""
         others = self.session.others(side)
-        return [(cell(id), cell(others.name(place))) for place, id in enumerate(others.ids)]
+        return [(cell(id), cell(others.name(index))) for index, id in enumerate(others.ids)]
 
     def _row(self, request: Request, parameter: str = "id") -> Subject:
         """The row that a request is about: one that was fitted, or one of an upload."""
@@ -204,7 +211,7 @@ class Pages:
 def address(subject: Subject, session: Session, path: str = "", **more: Any) -> str:
     """The address of an entity, or of something about it, with everything in it quoted."""
     if subject.upload:
-        values: dict[str, Any] = {"upload": subject.upload, "at": subject.place}
+        values: dict[str, Any] = {"upload": subject.upload, "at": subject.index}
     else:
         values = {"row" if path == "/why" else "id": session.id(subject)}
     values |= {name: int(value) if isinstance(value, bool) else value for name, value in more.items() if value}
@@ -242,5 +249,5 @@ async def _sent(request: Request) -> str:
     finally:
         await form.close()
     if data.strip():
-        return decoded(data)
+        return decode(data)
     return pasted if isinstance(pasted, str) else ""

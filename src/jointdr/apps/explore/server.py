@@ -12,8 +12,8 @@ HOST = "127.0.0.1"
 """Never another one: the page is for this machine only."""
 
 
-def bound(port: int) -> socket.socket:
-    """A socket on this port, or for 0 on any that is free; a ValueError says why there is none."""
+def bind(port: int) -> socket.socket:
+    """A socket on this port, or for 0 on any that is free; a ValueError with the reason if there is none."""
     if not 0 <= port <= 65535:
         raise ValueError(f"--port {port} must be from 1 to 65535, or 0 for any that is free.")
     # asyncio looks at the protocol to see that it is TCP, and sends small answers at once only then.

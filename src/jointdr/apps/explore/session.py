@@ -1,7 +1,8 @@
-"""What the page knows: a fitted model, names of its entities, uploads of visitors, and what was computed before."""
+"""The state of a page: a fitted model, names of its entities, uploads of visitors, and results that are kept."""
 
 from __future__ import annotations
 
+import copy
 import secrets
 import threading
 from collections import OrderedDict
@@ -13,15 +14,14 @@ import numpy as np
 
 from jointdr.apps.explore.catalog import Catalog
 from jointdr.apps.explore.placement import dots, planes_of
-from jointdr.apps.explore.scores import scores_of
 from jointdr.apps.explore.uploads import Table
 from jointdr.data import default_name
 from jointdr.metrics import round_scores
-from jointdr.prediction import AssociationModel, Explanation, GridRegression
-from jointdr.runtime import Array, is_sparse
+from jointdr.prediction import AssociationModel, Explanation
+from jointdr.runtime import Array
 
 RANKINGS, EXPLANATIONS, UPLOADS = 64, 256, 10
-"""How many are kept; the oldest is forgotten first."""
+"""Results of each kind that are kept; the oldest is forgotten first."""
 
 REASONS = 8
 """Known pairs that an explanation lists."""
@@ -39,14 +39,14 @@ class Subject:
     Attributes
     ----------
     side : "row" or "column"
-    place : int
-        Its number among those that were fitted, or in the upload.
+    index : int
+        Its index among those that were fitted, or in the upload.
     upload : str
         The key of the upload it is in; empty for one that was fitted.
     """
 
     side: Side
-    place: int
+    index: int
     upload: str = ""
 
 
@@ -59,7 +59,7 @@ class Ranking:
     scores : (m,) array
         Of all of them, in the order in which they were fitted.
     order : (m,) array of int
-        Their places, best first; of equal scores the earlier first.
+        Their indices, best first; of equal scores the earlier first.
     known : (m,) array of bool
         Whether the pair was known in the fit.
     """
@@ -119,7 +119,7 @@ class Session:
     names : pair of mappings from ids to names, optional
         Of rows and of columns.
     title : str
-        What the page is headed with.
+        The heading of the page.
 
     Notes
     -----
@@ -132,22 +132,20 @@ class Session:
         names: tuple[Mapping[str, str] | None, Mapping[str, str] | None] = (None, None),
         title: str = "jointdr",
     ) -> None:
-        self.model, self.title = model, title
+        self.model, self.title = copy.copy(model).precompute(), title
         kinds = tuple(
             word if name == default_name(k) else name
             for k, (name, word) in enumerate(zip(model.view_names_, ("row", "column"), strict=True))
         )
         ids = (model.row_ids_.tolist(), model.column_ids_.tolist())
         self.rows, self.columns = (Catalog(kinds[k], ids[k], names[k]) for k in (0, 1))
-        self.known = model._known
+        self.known = model.known_pairs_
         self.known_columns = self.known.T.tocsr()
         self.key = secrets.token_hex(4)
-        self._scores = scores_of(model._head)
         self._planes = planes_of(model)
         self.is_one_map = self._planes[0] is self._planes[1]
-        points = [side.points[0] for side in model._sides]
-        self.places = tuple(plane(T) for plane, T in zip(self._planes, points, strict=True))
-        self.dots = tuple(dots(at) for at in self.places)
+        self.positions = tuple(plane(T) for plane, T in zip(self._planes, model.coordinates(), strict=True))
+        self.dots = tuple(dots(at) for at in self.positions)
         self._rankings, self._explanations, self._uploads = Kept(RANKINGS), Kept(EXPLANATIONS), Kept(UPLOADS)
         self._working = threading.BoundedSemaphore(AT_ONCE)
 
@@ -155,7 +153,7 @@ class Session:
         """Give one answer of each kind, so that the first visitor does not wait for what is read and set up once."""
         self.ranking(Subject("row", 0))
         self.ranking(Subject("column", 0))
-        if isinstance(self.model._head, GridRegression):  # of the others an explanation may take long
+        if self.model.head == "kernel":  # of the others an explanation may take long
             self.why(Subject("row", 0), 0)
 
     # ---------------------------------------------------------------- entities
@@ -170,82 +168,87 @@ class Session:
 
     def subject(self, side: Side, id: str) -> Subject | None:
         """The fitted entity with this id."""
-        place = self.catalog(side).place(id)
-        return None if place is None else Subject(side, place)
+        index = self.catalog(side).index(id)
+        return None if index is None else Subject(side, index)
 
     def keep(self, table: Table) -> str:
         """Keep an upload for a while, and return its key, which cannot be guessed."""
         key = secrets.token_urlsafe(12)
-        self._uploads.put(key, (table, self.model._sides[0].describe(self._as_fitted(table.X))))
+        self._uploads.put(key, table)
         return key
 
     def uploaded(self, key: str) -> Table | None:
         """The upload with this key, unless it was forgotten."""
-        found = self._uploads.get(key)
-        return None if found is None else found[0]
+        found: Table | None = self._uploads.get(key)
+        return found
 
     def id(self, subject: Subject) -> str:
         """The id of an entity."""
         if subject.upload:
-            return self._upload(subject)[0].ids[subject.place]
-        return self.catalog(subject.side).ids[subject.place]
+            return self._upload(subject).ids[subject.index]
+        return self.catalog(subject.side).ids[subject.index]
 
     def name(self, subject: Subject) -> str:
         """Its name, or its id where it has no name."""
-        return self.id(subject) if subject.upload else self.catalog(subject.side).name(subject.place)
+        return self.id(subject) if subject.upload else self.catalog(subject.side).name(subject.index)
 
     # ---------------------------------------------------------------- answers
 
     def ranking(self, subject: Subject) -> Ranking:
         """All entities of the other kind, best first."""
-        return self._remembered(self._rankings, subject, lambda: self._ranked(subject))
+        return self._recall(self._rankings, subject, lambda: self._rank(subject))
 
     def neighbors(self, subject: Subject, others: Array) -> Array | None:
         """The effective number of known pairs behind the scores with some of the others, where there is one."""
-        if subject.side == "column":
+        if subject.side == "column" or self.model.head != "kernel":
             return None
+        if len(others) == 0:
+            return np.empty(0)
+        columns = [self.columns.ids[index] for index in others]
         with self._working:
-            return self._scores.neighbors(self._described(subject), subject.place, others)
+            if subject.upload:
+                return self.model.neighbors(self._row(subject), columns=columns)[0]
+            return self.model.neighbors(rows=[self.id(subject)], columns=columns)[0]
 
     def nearest(self, subject: Subject, k: int) -> list[tuple[int, float]]:
         """The k nearest entities of the same kind and their distances, by the coordinates that the model compares.
 
-        For a mixture of coordinates and features as they are, squared distances are mixed in the same way. O(m r).
+        For a mixture of coordinates and raw features, squared distances are mixed in the same way. O(m r).
         """
-        D = self._squared_distances(subject)
-        if not subject.upload:
-            D[subject.place] = np.inf
-        order = np.argsort(D, kind="stable")[:k]
-        return [(int(place), float(np.sqrt(D[place]))) for place in order if np.isfinite(D[place])]
+        found = self.model.similar(**{subject.side: self._row(subject) if subject.upload else self.id(subject)}, k=k)
+        indices = map(self.catalog(subject.side).known_index, found[subject.side])
+        return list(zip(indices, found["distance"].tolist(), strict=True))
 
     def why(self, subject: Subject, column: int) -> Explanation:
         """The known pairs that carried the score of a row and a column."""
-        row = self._as_fitted(self._upload(subject)[0].X[[subject.place]]) if subject.upload else self.id(subject)
+        row = self._row(subject) if subject.upload else self.id(subject)
         key, id = (subject, column), self.columns.ids[column]
-        return self._remembered(self._explanations, key, lambda: self.model.explain(row, id, k=REASONS))
+        return self._recall(self._explanations, key, lambda: self.model.explain(row, id, k=REASONS))
 
     def at(self, subject: Subject) -> Array:
         """Where an entity lies on the map, (2,)."""
         side = 0 if subject.side == "row" else 1
         if subject.upload:
-            return self._planes[side](self._upload(subject)[1][0][[subject.place]])[0]
-        return self.places[side][subject.place]
+            return self._planes[side](self.model.coordinates(self._row(subject))[0])[0]
+        return self.positions[side][subject.index]
 
     # ---------------------------------------------------------------- inner workings
 
-    def _ranked(self, subject: Subject) -> Ranking:
-        if subject.side == "row":
-            scores = self._scores.of_row(self._described(subject), subject.place)
+    def _rank(self, subject: Subject) -> Ranking:
+        if subject.upload:
+            scores = self.model.predict(self._row(subject))[0]
+        elif subject.side == "row":
+            scores = self.model.predict(rows=[self.id(subject)])[0]
         else:
-            scores = self._scores.of_column(subject.place)
+            scores = self.model.predict(columns=[self.id(subject)])[:, 0]
         order = np.argsort(-round_scores(scores[None])[0], kind="stable")
         known = np.zeros(len(scores), dtype=bool)
         if not subject.upload:
             pattern = self.known if subject.side == "row" else self.known_columns
-            known[pattern.indices[pattern.indptr[subject.place] : pattern.indptr[subject.place + 1]]] = True
+            known[pattern.indices[pattern.indptr[subject.index] : pattern.indptr[subject.index + 1]]] = True
         return Ranking(scores, order, known)
 
-    def _remembered(self, kept: Kept, key: Hashable, make: Callable[[], Any]) -> Any:
+    def _recall(self, kept: Kept, key: Hashable, make: Callable[[], Any]) -> Any:
         found = kept.get(key)
         if found is None:
             with self._working:
@@ -253,28 +256,12 @@ class Session:
             kept.put(key, found)
         return found
 
-    def _squared_distances(self, subject: Subject) -> Array:
-        number = 0 if subject.side == "row" else 1
-        side, Z = self.model._sides[number], self._described(subject)
-        share = self.model._mixes()[number] if len(side.points) == 2 else 0.0
-        total = np.zeros(side.count)
-        for t, part in enumerate((1.0 - share, share)[: len(side.points)]):
-            points = side.points[t] if Z is None else Z[t]
-            if part > 0:
-                total += part * side.kernel(t).distances(points[[subject.place]])[0]
-        return total
-
-    def _described(self, subject: Subject) -> Any:
-        return self._upload(subject)[1] if subject.upload else None
-
-    def _upload(self, subject: Subject) -> tuple[Table, tuple[Array, ...]]:
-        found: tuple[Table, tuple[Array, ...]] | None = self._uploads.get(subject.upload)
+    def _upload(self, subject: Subject) -> Table:
+        found: Table | None = self._uploads.get(subject.upload)
         if found is None:
             raise Forgotten("This upload has been forgotten: send it again.")
         return found
 
-    def _as_fitted(self, X: Array) -> Array:
-        """Features as a sparse table where the model holds sparse ones."""
-        from scipy import sparse
-
-        return sparse.csr_matrix(X) if is_sparse(self.model._sides[0].points[-1]) else X
+    def _row(self, subject: Subject) -> Array:
+        """The features of a row of an upload, (1, n)."""
+        return self._upload(subject).X[[subject.index]]

@@ -20,7 +20,7 @@ SHOWN = 40
 
 
 class BadUpload(ValueError):
-    """What is wrong with an upload, in words for the visitor."""
+    """An upload that cannot be read, with the reason in words for the visitor."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Table:
     ids : tuple of str
     X : (rows, n) array
     note : str
-        What the visitor should know about how the text was read.
+        A remark for the visitor on how the text was read.
     """
 
     ids: tuple[str, ...]
@@ -40,7 +40,7 @@ class Table:
     note: str = ""
 
 
-def decoded(data: bytes) -> str:
+def decode(data: bytes) -> str:
     """Text from bytes."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise BadUpload("The file is in UTF-16, as some spreadsheets save it: save it as UTF-8 text (CSV or TSV).")
@@ -115,17 +115,17 @@ def _pair(line: str) -> tuple[str, str]:
 
 
 def _list(lines: list[tuple[int, str]], names: tuple[str, ...]) -> Table:
-    places = {name: place for place, name in enumerate(names)}
+    indices = {name: index for index, name in enumerate(names)}
     x = np.zeros(len(names))
     seen: dict[str, int] = {}
     for number, line in lines:
-        name, value = (line.strip(), "1") if line.strip() in places else _pair(line)
-        if name not in places:
+        name, value = (line.strip(), "1") if line.strip() in indices else _pair(line)
+        if name not in indices:
             raise BadUpload(f"Line {number}: there is no feature {_short(name)}.")
         if name in seen:
             raise BadUpload(f"Line {number}: the feature {_short(name)} was on line {seen[name]} already.")
         seen[name] = number
-        x[places[name]] = _finite(value, number, name)
+        x[indices[name]] = _finite(value, number, name)
     note = f"{len(seen)} of {len(names)} features were given; the others count as 0."
     return Table(("new",), x[None], note if len(seen) < len(names) else "")
 

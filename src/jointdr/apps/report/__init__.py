@@ -25,15 +25,15 @@ def write_report(
     k: int = 5,
     title: str | None = None,
 ) -> Path:
-    """Write the report on a fitted model; what it lacks is said in a sentence.
+    """Write the report on a fitted model, in which a sentence stands for every section that is missing.
 
     Parameters
     ----------
-    model : AssociationModel, IMC, or an estimator of the family
+    model : AssociationModel, IMC, Popularity, or an estimator of the family
     path : path
         Of the file; it should end in .html.
     data : Dyads, optional
-        What the model was fitted to: for the permutations behind the singular values.
+        The data of the fit: for the permutations behind the singular values.
     rows, columns : DataFrames, optional
         Tables about the entities, with their ids as index.
     color, label : str, optional
@@ -41,7 +41,7 @@ def write_report(
     evaluation : Evaluation or path, optional
         As in `jointdr.plot.recall_curves`.
     k : int
-        How many columns are recommended for each row.
+        The number of columns that are recommended for each row.
     title : str, optional
 
     Returns
@@ -54,13 +54,13 @@ def write_report(
     says so where something is left out. It stays below 5 MB unless ids or names are very long.
     """
     from jointdr.apps.report.contents import Contents  # when a report is written, and not with the facts of a model
-    from jointdr.apps.report.page import rendered, template_of_reports
+    from jointdr.apps.report.page import render_page, template_of_reports
     from jointdr.apps.report.tables import About
 
     template = template_of_reports()  # before long work that would be lost without it
     about = About.of(model, rows, columns, color, label)
     contents = Contents.of(model, data, about, evaluation, k)
-    page = rendered(template, contents, title or _title(model))
+    page = render_page(template, contents, title or _title(model))
     write_text(path, page)
     return Path(path)
 

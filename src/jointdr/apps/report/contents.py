@@ -1,21 +1,19 @@
-"""What a report says, as plain values: every section is either there, or a sentence says why it is not."""
+"""The sections of a report as plain values; where one is missing, a sentence gives the reason."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from jointdr.apps.report.facts import facts_of
+from jointdr.apps.report.facts import model_facts
 from jointdr.apps.report.tables import About
 from jointdr.data import Dyads
 from jointdr.diagnostics import RankProfile, diagnose, rank_profile
 from jointdr.estimators import JDR, ViewsTransformer
 from jointdr.plot import coordinates, heaviest, recalls
-from jointdr.prediction import top_pairs
-from jointdr.runtime import Array, is_sparse
+from jointdr.runtime import Array, check_integer, is_sparse
 
 MOST_POINTS = 5000
 MOST_LISTED = 30_000
@@ -29,7 +27,7 @@ CHECKED_UP_TO = 1e7
 
 Section = dict[str, Any]
 Missing = str
-"""A sentence that says why a section is not there."""
+"""The reason why a section is missing, as a sentence."""
 
 
 @dataclass(frozen=True)
@@ -53,23 +51,22 @@ class Contents:
 
     @staticmethod
     def of(model: Any, data: Dyads | None, about: About, evaluation: Any, k: int) -> Contents:
-        """Everything that the model, its data, tables about its entities and an evaluation have to say."""
+        """All sections, from the model, its data, tables about its entities and an evaluation."""
         _require_match(model, data)
-        if not isinstance(k, Integral) or isinstance(k, bool) or int(k) < 1:
-            raise ValueError(f"k={k!r} must be an integer >= 1.")
+        k = check_integer("k", k, 1)
         return Contents(
-            facts=facts_of(model),
+            facts=model_facts(model),
             scree=_scree(model, data),
             findings=_findings(model, data),
             map=_map(model, data, about),
             loadings=_loadings(model),
             recall=_recall(evaluation),
-            recommendations=_recommendations(model, about, int(k)),
+            recommendations=_recommendations(model, about, k),
         )
 
 
 def _require_match(model: Any, data: Dyads | None) -> None:
-    """Raise unless the data is that of the fit, as far as it can be told."""
+    """Raise unless the data is that of the fit, as far as sizes and ids show."""
     if data is None:
         return
     if not isinstance(data, Dyads):
@@ -85,8 +82,8 @@ def _require_match(model: Any, data: Dyads | None) -> None:
 
 
 def _embedding(model: Any) -> Any:
-    """What has singular values and directions; None if nothing has."""
-    return model.embedding_ if hasattr(model, "embedding_") else model
+    """The estimator with singular values and directions; None if there is none."""
+    return model.embedding_ if hasattr(model, "embedding_") else model if hasattr(model, "embeddings_") else None
 
 
 # ---------------------------------------------------------------- singular values
@@ -95,7 +92,7 @@ def _embedding(model: Any) -> Any:
 def _scree(model: Any, data: Dyads | None) -> Section | Missing:
     fitted = _embedding(model)
     if fitted is None:
-        return "There are no singular values: the model takes the features as they are (embedding=None)."
+        return "There are no singular values: the model has no embedding, as with embedding=None."
     values = fitted.singular_values_
     spectra = values if isinstance(values, tuple) else (values,)
     rank = min(len(s) for s in spectra)
@@ -122,7 +119,7 @@ def _profile(fitted: Any, data: Dyads | None) -> RankProfile | Missing:
         return f"There is no permutation test for {type(fitted).__name__}: it is for JDR."
     if data is None:
         return (
-            "What chance would show is missing: permutations need the data of the fit (data=, on the command line "
+            "The comparison with chance is missing: permutations need the data of the fit (data=, on the command line "
             "the options that fit was given)."
         )
     try:
@@ -177,8 +174,10 @@ def _map(model: Any, data: Dyads | None, about: About) -> Section | Missing:
 
 
 def _coordinates(model: Any, data: Dyads | None) -> tuple[tuple[Array, Array], tuple[str, str]]:
-    if hasattr(model, "_sides"):
+    if hasattr(model, "coordinates"):
         return coordinates(model)
+    if not hasattr(model, "embeddings_"):
+        raise ValueError(f"a {type(model).__name__} has no coordinates.")
     if data is None:
         raise ValueError("the model does not keep the entities it was fitted to; give data=.")
     if isinstance(model, ViewsTransformer):
@@ -201,7 +200,7 @@ def _share(k: int, counts: list[int]) -> int:
 
 
 def _some(count: int, wanted: int) -> Array:
-    """Places of this many of the entities, at random but always the same, in order."""
+    """The indices of this many of the entities, at random but always the same, in order."""
     if count <= wanted:
         return np.arange(count)
     return np.sort(np.random.default_rng(0).choice(count, wanted, replace=False))
@@ -213,7 +212,7 @@ def _some(count: int, wanted: int) -> Array:
 def _loadings(model: Any) -> list[Section] | Missing:
     fitted = _embedding(model)
     if fitted is None:
-        return "There are no directions: the model takes the features as they are (embedding=None)."
+        return "There are no directions: the model has no embedding, as with embedding=None."
     found = []
     for direction in range(1, min(N_DIRECTIONS, max(U.shape[1] for U in fitted.embeddings_)) + 1):
         views = []
@@ -241,7 +240,7 @@ def _recommendations(model: Any, about: About, k: int) -> Section | Missing:
     total = len(model.row_ids_)
     listed = min(total, MOST_LISTED)
     each = min(k, max(1, MOST_LISTED // listed))
-    best = model.recommend(k=each) if listed == total else _first(model, listed, each)
+    best = model.recommend(k=each, rows=None if listed == total else model.row_ids_[:listed])
     row, column = (np.unique(np.asarray(best[name], dtype=str), return_inverse=True) for name in ("row", "column"))
     notes = [
         f"The table has {each} instead of {k} for each, so that this file stays small." if each < k else "",
@@ -255,21 +254,10 @@ def _recommendations(model: Any, about: About, k: int) -> Section | Missing:
         "column": column[1].tolist(),
         "score": _short(np.asarray(best["score"], dtype=float)),
         "rank": np.asarray(best["rank"]).tolist(),
-        "neighbors": _short(np.asarray(best["neighbors"], dtype=float)) if _has(best, "neighbors") else None,
+        "neighbors": _short(np.asarray(best["neighbors"], dtype=float)) if "neighbors" in best else None,
         "k": each,
         "note": " ".join(notes).strip(),
     }
-
-
-def _first(model: Any, count: int, k: int) -> Any:
-    """The k best columns of the first rows, as `recommend` gives them; others are not scored."""
-    scorer, size = model._scorer(None, None, count=True), model._rows_at_once(len(model.column_ids_))
-    return top_pairs(scorer, model.row_ids_[:count], model.column_ids_, k, model._known[:count], size)
-
-
-def _has(table: Any, name: str) -> bool:
-    """Whether a DataFrame or a structured array has a column."""
-    return name in (table.dtype.names or ()) if isinstance(table, np.ndarray) else name in table
 
 
 def _labels(ids: Array, known: Array, labels: list[str] | None) -> list[str] | None:
@@ -281,5 +269,5 @@ def _labels(ids: Array, known: Array, labels: list[str] | None) -> list[str] | N
 
 
 def _short(values: Array) -> list[float | None]:
-    """Numbers to four digits, which is what a picture shows; None for those that are not finite."""
+    """Numbers to four digits, as figures show them; None for those that are not finite."""
     return [float(f"{v:.4g}") if np.isfinite(v) else None for v in np.asarray(values, dtype=float).tolist()]

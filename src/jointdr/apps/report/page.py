@@ -29,7 +29,7 @@ def template_of_reports() -> Any:
     return environment.get_template("report.html")
 
 
-def rendered(template: Any, contents: Contents, title: str) -> str:
+def render_page(template: Any, contents: Contents, title: str) -> str:
     """The page.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What a user's own tables say about the entities: names to be read, and groups to be coloured by."""
+"""Names and groups of the entities, from tables of the user."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class About:
         values = [_looked_up(table, i, color) for table, i in zip(tables, ids, strict=True)]
         named = [_looked_up(table, i, label) for table, i in zip(tables, ids, strict=True)]
         labels = [None if found is None else ["" if v != v or v is None else str(v) for v in found] for found in named]
-        legend, grouped, is_scale = _grouped(values)
+        legend, grouped, is_scale = _group(values)
         return About(color, (labels[0], labels[1]), legend, (grouped[0], grouped[1]), is_scale)
 
 
@@ -72,7 +72,7 @@ def _looked_up(table: Any, ids: Any, column: str | None) -> Any:
     return found.astype(object).where(found.notna(), None).to_numpy()  # pandas has several values for "missing"
 
 
-def _grouped(values: list[Any]) -> tuple[tuple[str, ...], list[Array | None], bool]:
+def _group(values: list[Any]) -> tuple[tuple[str, ...], list[Array | None], bool]:
     """Groups of both kinds together: bins if all values are numbers and these are many, and labels otherwise."""
     given = [v for v in values if v is not None]
     if not given:

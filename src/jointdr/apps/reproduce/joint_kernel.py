@@ -17,6 +17,7 @@ rounding, for m_D m_G multiplications a prediction instead of as many kernels of
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, Self
 
@@ -24,7 +25,17 @@ import numpy as np
 
 from jointdr.data import Dyads, Split, splits
 from jointdr.estimators import PHD
-from jointdr.prediction import Recommender, ScoreBlock, judged, spread, squared_distances
+from jointdr.prediction import (
+    EntitySet,
+    Head,
+    Recommender,
+    ScoreBlock,
+    Tables,
+    as_dyads,
+    score_split,
+    spread,
+    squared_distances,
+)
 from jointdr.runtime import Array, check_number, csr_rows, is_sparse, slices
 
 LIMIT = 600.0  # exponents may differ by so much within a row, so that underflow loses less than exp(−100) of the sum
@@ -85,7 +96,7 @@ class JointKernelRegression(Recommender):
         Y, A, B, observed
             As in `AssociationModel.fit`.
         """
-        dyads = self._dyads(Y, A, B, observed)
+        dyads = as_dyads(Y, A, B, observed)
         if not dyads.is_complete:
             raise ValueError("JointKernelRegression needs every pair to be observed: leave observed out.")
         if isinstance(self.bandwidth, str) and self.bandwidth == "auto":
@@ -107,12 +118,11 @@ class JointKernelRegression(Recommender):
             model = JointKernelRegression(self.n_components, bandwidth=h, scale=scale)
             model.bandwidth_, model.scale_ = h, scale
             model._prepare(embedding, split.train)
-            found[h, scale] = judged(model.predict(some.A), Split(split.train, some, "rows"), recall=True)
+            found[h, scale] = score_split(model.predict(some.A), Split(split.train, some, "rows"), recall=True)
         return max(found, key=lambda setting: found[setting])
 
     def _prepare(self, embedding: PHD, dyads: Dyads) -> None:
         """All that does not depend on the row to predict, in coordinates whose bandwidth is 1."""
-        self._remember(dyads)
         self.embedding_ = embedding
         D = embedding.joint_embedding_ * embedding.joint_singular_values_ ** (self.scale_ or 0.0)
         n_1 = dyads.n_features[0]
@@ -123,12 +133,12 @@ class JointKernelRegression(Recommender):
         self.coordinates_ = U, V = tuple(Z / h - Z.mean(axis=0) / h for Z in parts)
         self._K = np.exp(-0.5 * squared_distances(V, V))
         self._products = U @ V.T
+        self._keep(dyads, RowByRow(self._row, U, len(V)))
 
-    def _scorer(self, A: Array | None, B: Array | None, count: bool = False) -> Callable[[slice], ScoreBlock]:
-        if B is not None:
+    def _describe(self, k: int, X: Array) -> Tables:
+        if k == 1:
             raise ValueError("JointKernelRegression predicts scores with known columns only: leave B_new out.")
-        U = self.coordinates_[0] if A is None else np.asarray(A @ self._map) - self._origin
-        return lambda at: ScoreBlock(np.stack([self._row(u) for u in U[at]]))
+        return (_coordinates(X, self._map) - self._origin,)
 
     def _row(self, u: Array) -> Array:
         """The scores of one row entity with all columns, (m_B,); O(m_A m_B²)."""
@@ -167,6 +177,35 @@ class JointKernelRegression(Recommender):
         w = np.exp(logs - most)
         y = self._scores[[p]].toarray()[0] if is_sparse(self._scores) else self._scores[p]
         return most[:, 0] + np.log(w.sum(axis=1)), (w @ y) / w.sum(axis=1)
+
+
+@dataclass(frozen=True)
+class RowByRow(Head):
+    """Scores by a function from a row, as the model describes it, to its scores with all known columns.
+
+    Attributes
+    ----------
+    row : callable
+    U : (m_A, r) array
+        The known rows.
+    n_columns : int
+    """
+
+    row: Callable[[Array], Array]
+    U: Array
+    n_columns: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of known rows and of known columns."""
+        return len(self.U), self.n_columns
+
+    def scorer(
+        self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False
+    ) -> Callable[[slice], ScoreBlock]:
+        """A function from a slice of these rows to their scores with all of these columns."""
+        some = slice(None) if columns.indices is None else columns.indices
+        return lambda at: ScoreBlock(np.stack([self.row(u)[some] for u in rows.take((self.U,), at)[0]]))
 
 
 def by_definition(Z: Array, points: Array, y: Array, max_bytes: float = 2e8) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,9 +10,11 @@ import numpy as np
 
 from jointdr.data import is_implicit
 from jointdr.metrics import expected_recall
-from jointdr.prediction.heads.column_weights import Columns
-from jointdr.prediction.heads.kernels import AnyKernel, Kernel, Mixture, spread
-from jointdr.prediction.heads.nearest import Found
+from jointdr.prediction.heads.column_weights import ColumnWeights
+from jointdr.prediction.heads.distances import spread
+from jointdr.prediction.heads.head import EntitySet
+from jointdr.prediction.heads.kernels import AnyKernel, Kernel, Mixture
+from jointdr.prediction.heads.nearest import Distances
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.runtime import Array, csr_rows, dense, slices
 
@@ -20,26 +22,26 @@ MULTIPLES = np.geomspace(0.03, 1.0, 16)
 """Bandwidths that are tried, as multiples of the root mean square distance; three times as many if adaptive."""
 
 POWERS = np.array([1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64])
-"""1/h² of the bandwidths that are tried for weights of angles: small integers, whose powers are fast."""
+"""1/h² of the bandwidths that are tried for cosine kernels: small integers, whose powers are fast."""
 
 ROWS = 400
 """Row entities that are left out, at most."""
 
 FEWEST_ROWS, MOST_SCORES = 100, 40_000_000
-"""Of many columns, so many rows that their scores are not more than these, but no fewer."""
+"""With many columns, as many rows as keep the number of scores below MOST_SCORES, but at least FEWEST_ROWS."""
 
 Criterion = Literal["recall", "squared error"]
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeftOutRows:
     """The known scores of row entities that are left out one at a time.
 
     Attributes
     ----------
     grid : GridRegression
     rows : Kernel
-        Of the row entities.
+        That of the row entities.
     at : (rows,) array of int
         Which row entities are left out.
     criterion : {"recall", "squared error"}
@@ -55,49 +57,56 @@ class LeftOut:
     k: int
     max_bytes: float
 
-    def blocks(self) -> Iterator[tuple[Array, Found, Array]]:
-        """Some of the rows, their squared distances to all others (infinite to themselves), and their scores."""
+    def blocks(self) -> Iterator[tuple[Array, Distances, Array]]:
+        """Indices of some of the rows, their squared distances to all others (∞ to themselves), and their scores."""
         m_B = self.grid.Y.shape[1]
         for part in slices(len(self.at), max(1, int(self.max_bytes / (32 * (self.rows.width + 2 * m_B))))):
             at = self.at[part]
-            yield at, self.rows.found(at, others=True), self.grid.Y[at]
+            yield at, self.rows.known_distances(at, others=True), self.grid.Y[at]
 
     def gains(self, bandwidths: Sequence[float], columns: AnyKernel) -> Array:
-        """How well each row bandwidth predicts, with this column kernel: higher is better, (len(bandwidths),)."""
+        """The criterion of each row bandwidth with this column kernel, higher is better: (len(bandwidths),)."""
         total, count = np.zeros(len(bandwidths)), 0.0
-        held = Columns(columns, None, self.max_bytes / 2)
+        held = ColumnWeights(columns, EntitySet(columns.count), self.max_bytes / 2)
         for at, found, Y in self.blocks():
             truth = dense(Y)
             observed = np.ones(truth.shape, dtype=bool) if self.grid.complete else _pattern(Y)
             for i, h in enumerate(bandwidths):
-                K = self.rows.at(h).weights_of(found._replace(D=found.D.copy()))
-                scores, _ = self.grid.smoothed(K, held, without=at)
-                gain, number = _GAINS[self.criterion](scores, truth, observed, self.k)
+                K = self.rows.at(h).weights_from(found._replace(D=found.D.copy()))
+                scores, _ = self.grid.smooth(K, held, without=at)
+                gain, number = self._gain(scores, truth, observed)
                 total[i] += gain
             count += number
         return total / max(count, 1.0)
 
+    def _gain(self, scores: Array, truth: Array, observed: Array) -> tuple[float, float]:
+        """The sum of the criterion over some rows, and over how many rows or pairs it is."""
+        if self.criterion == "squared error":
+            return -float(np.sum((scores - truth)[observed] ** 2)), float(np.count_nonzero(observed))
+        recall = expected_recall(scores, truth > 0, self.k)
+        return float(np.nansum(recall)), float(np.count_nonzero(np.isfinite(recall)))
 
-def chosen(
+
+def choose_bandwidths(
     Y: Array,
     complete: bool,
     kernels: tuple[Kernel, Kernel],
     max_bytes: float,
     rng: np.random.RandomState,
-    own: float = 0.0,
+    self_weight: float = 0.0,
 ) -> tuple[float, float]:
-    """Bandwidths of both sides with which left-out rows are predicted best.
+    """The bandwidths of both sides that predict left-out rows best.
 
     Parameters
     ----------
     Y, complete
         As in `GridRegression`.
     kernels : two Kernels
-        Whose bandwidths are not looked at.
+        Of rows and columns; their own bandwidths do not matter.
     max_bytes : float
     rng : RandomState
-        Which rows are left out, if there are more than 400.
-    own : float
+        It draws the rows that are left out, if there are more than 400.
+    self_weight : float
         The share of its weight that a known column keeps for itself, see `Mixture`.
 
     Notes
@@ -110,21 +119,20 @@ def chosen(
     if m_A < 3:
         raise ValueError(f"bandwidth='auto' leaves out rows in turn, but there are only {m_A}: give numbers.")
     recall = is_implicit(Y, complete)
-    at = worth_leaving_out(Y, complete, recall)
+    at = informative_rows(Y, complete, recall)
     most = ROWS if not kernels[1].is_truncated else max(FEWEST_ROWS, min(ROWS, MOST_SCORES // m_B))
     if len(at) > most:
         at = np.sort(rng.choice(at, most, replace=False))
     a, b = (replace(kernel, memo={}) if kernel.is_truncated else kernel for kernel in kernels)
     grid = GridRegression(Y, complete, kernels)
-    left_out = LeftOut(grid, a, at, "recall" if recall else "squared error", top_of(m_B), max_bytes)
+    left_out = LeftOutRows(grid, a, at, "recall" if recall else "squared error", top_of(m_B), max_bytes)
     rows, columns = multiples(a), [0.0, *multiples(b)[::2]]
-    mixed = [Mixture((b.at(h),), (1.0,), own) for h in columns]
+    mixed = [Mixture((b.at(h),), (1.0,), self_weight) for h in columns]
     i = int(np.argmax(left_out.gains(rows, mixed[0])))
     j = int(np.argmax([left_out.gains(rows[[i]], kernel)[0] for kernel in mixed]))
     if j > 0:
         i = int(np.argmax(left_out.gains(rows, mixed[j])))
-    h_b = columns[j]
-    return float(rows[i]), float(h_b)
+    return float(rows[i]), float(columns[j])
 
 
 def multiples(kernel: Kernel) -> Array:
@@ -134,15 +142,15 @@ def multiples(kernel: Kernel) -> Array:
     return MULTIPLES * (spread(kernel.points) if kernel.adaptive is None else 3.0)
 
 
-def worth_leaving_out(Y: Array, complete: bool, positive: bool) -> Array:
-    """The rows that say something when they are left out: those with a known (or positive) score."""
+def informative_rows(Y: Array, complete: bool, positive: bool) -> Array:
+    """The indices of rows that are worth leaving out: those with a known (or positive) score."""
     if positive:
         return np.flatnonzero(np.asarray((Y > 0).sum(axis=1)).ravel())
     return np.arange(Y.shape[0]) if complete else np.flatnonzero(np.diff(Y.indptr))
 
 
 def top_of(n_columns: int) -> int:
-    """How many columns a user would look at: a tenth of them, at most 100."""
+    """The number of columns that a user would look at: a tenth of them, at most 100."""
     return max(1, min(100, n_columns // 10))
 
 
@@ -150,18 +158,3 @@ def _pattern(Y: Array) -> Array:
     mask = np.zeros(Y.shape, dtype=bool)
     mask[csr_rows(Y), Y.indices] = True
     return mask
-
-
-def _recall_gain(scores: Array, truth: Array, observed: Array, k: int) -> tuple[float, float]:
-    recall = expected_recall(scores, truth > 0, k)
-    return float(np.nansum(recall)), float(np.count_nonzero(np.isfinite(recall)))
-
-
-def _squared_gain(scores: Array, truth: Array, observed: Array, k: int) -> tuple[float, float]:
-    return -float(np.sum((scores - truth)[observed] ** 2)), float(np.count_nonzero(observed))
-
-
-_GAINS: dict[str, Callable[[Array, Array, Array, int], tuple[float, float]]] = {
-    "recall": _recall_gain,
-    "squared error": _squared_gain,
-}

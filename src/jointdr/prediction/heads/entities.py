@@ -1,4 +1,4 @@
-"""What a model of dyads sees of the entities of one kind: their coordinates, their features as they are, or both."""
+"""The known entities of one kind as kernels take them: coordinates, raw features, or both, in standard units."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from jointdr.estimators import ViewsTransformer
-from jointdr.prediction.heads.kernels import Kernel, Mixture, spread, unit_rows
-from jointdr.prediction.heads.nearest import Found, Index
+from jointdr.prediction.heads.distances import spread, unit_rows
+from jointdr.prediction.heads.head import Tables
+from jointdr.prediction.heads.kernels import Kernel, Mixture
+from jointdr.prediction.heads.nearest import Distances, Index
 from jointdr.runtime import Array, checked_array, is_sparse, matrix_from_arrays, matrix_to_arrays, require_squares
-
-Tables = tuple[Array, ...]
-"""The same entities in one or two descriptions."""
 
 
 @dataclass(frozen=True)
-class Describer:
+class Standardizer:
     """A map from features of entities to one or two tables that kernels can take.
 
     Attributes
     ----------
     embedding : fitted ViewsTransformer or None
-        None: the features as they are, and nothing else.
+        None: raw features, and nothing else.
     view : int
         0 for rows, 1 for columns.
     exponent : float
         Coordinates are scaled by this power of Σ.
     with_raw : bool
-        Whether the features as they are come second.
+        Whether raw features come second.
     cosine : bool
         Whether every row is scaled to length 1.
     centers : tuple of arrays or None
-        What is taken off each table, because distances lose digits far from 0; None for angles and sparse tables.
+        Subtracted from each table, because distances lose digits far from 0; None for cosines and sparse tables.
     units : tuple of floats
-        What each table is divided by: the root mean square distance between known entities; 1 for angles.
+        Each table is divided by it: the root mean square distance between known entities; 1 for cosines.
     """
 
     embedding: ViewsTransformer | None
@@ -48,32 +48,38 @@ class Describer:
     centers: tuple[Array | None, ...] = ()
     units: tuple[float, ...] = ()
 
-    def fitted(self, X: Array) -> Describer:
-        """The same with the centres and units of these entities."""
+    def fit(self, X: Array) -> tuple[Standardizer, Tables]:
+        """The same with the centres and units of these entities, and their tables; O(m n r)."""
         tables = self._tables(X)
-        if self.cosine:
-            return replace(self, centers=(None,) * len(tables), units=(1.0,) * len(tables))
-        centers = tuple(None if is_sparse(T) else T.mean(axis=0) for T in tables)
-        return replace(self, centers=centers, units=tuple(spread(T) for T in tables))
+        centers: tuple[Array | None, ...] = (None,) * len(tables)
+        units = (1.0,) * len(tables)
+        if not self.cosine:
+            centers = tuple(None if is_sparse(T) else T.mean(axis=0) for T in tables)
+            units = tuple(spread(T) for T in tables)
+        fitted = replace(self, centers=centers, units=units)
+        return fitted, fitted._standard(tables)
 
     def __call__(self, X: Array) -> Tables:
         """The tables of checked features; O(m n r)."""
+        return self._standard(self._tables(X))
+
+    def _standard(self, tables: Tables) -> Tables:
         if self.cosine:
-            return tuple(unit_rows(T) for T in self._tables(X))
-        parts = zip(self._tables(X), self.centers, self.units, strict=True)
+            return tuple(unit_rows(T) for T in tables)
+        parts = zip(tables, self.centers, self.units, strict=True)
         with np.errstate(all="ignore"):
-            scaled = [(T if c is None else T - c) / u for T, c, u in parts]
+            standard = [(T if c is None else T - c) / u for T, c, u in parts]
         name = f"the table of {('rows', 'columns')[self.view]}, against the distances between those fitted,"
-        return tuple(require_squares(T, name, new=True) for T in scaled)
+        return tuple(require_squares(T, name, new=True) for T in standard)
 
     def _tables(self, X: Array) -> Tables:
         raw = X if is_sparse(X) else np.asarray(X, dtype=float)
         if self.embedding is None:
             return (raw,)
         with np.errstate(all="ignore"):
-            embedded = self.embedding.solution_.transform_view(self.view, X, self.exponent)
-        embedded = np.asarray(embedded, dtype=float)
-        return (embedded, raw) if self.with_raw else (embedded,)
+            coordinates = self.embedding.solution_.transform_view(self.view, X, self.exponent)
+        coordinates = np.asarray(coordinates, dtype=float)
+        return (coordinates, raw) if self.with_raw else (coordinates,)
 
 
 @dataclass(frozen=True)
@@ -82,35 +88,39 @@ class Side:
 
     Attributes
     ----------
-    describe : Describer
+    standardize : Standardizer
     points : tuple of (m, r) arrays
         The known entities in every description.
     adaptive : int or None
         As in `Kernel`.
     neighbors : int or None
-        How many of the nearest entities have weights; None for all.
+        The number of nearest entities that have weights; None for all.
     memos : tuple of dicts, or None
-        Where distances are kept for other bandwidths.
+        Distances, kept for other bandwidths.
     """
 
-    describe: Describer
+    standardize: Standardizer
     points: Tables
     adaptive: int | None = None
     neighbors: int | None = None
-    memos: tuple[dict[Any, Found], ...] | None = field(default=None, compare=False, repr=False)
+    memos: tuple[dict[Any, Distances], ...] | None = field(default=None, compare=False, repr=False)
 
     @staticmethod
-    def of(describe: Describer, X: Array, adaptive: int | None = None, neighbors: int | None = None) -> Side:
+    def of(standardize: Standardizer, X: Array, adaptive: int | None = None, neighbors: int | None = None) -> Side:
         """The side of these known entities."""
-        describe = describe.fitted(X)
-        return Side(describe, describe(X), adaptive, neighbors)
+        fitted, tables = standardize.fit(X)
+        return Side(fitted, tables, adaptive, neighbors)
+
+    def describe(self, X: Array) -> Tables:
+        """New entities in every description; sparse where raw features were sparse in the fit."""
+        return self.standardize(sparse.csr_matrix(X) if is_sparse(self.points[-1]) and not is_sparse(X) else X)
 
     @cached_property
     def indexes(self) -> tuple[Index | None, ...]:
-        """What finds the nearest entities in every description."""
+        """An index of the nearest entities for every description."""
         if self.neighbors is None:
             return (None,) * len(self.points)
-        return tuple(Index(points, self.neighbors, self.describe.cosine) for points in self.points)
+        return tuple(Index(points, self.neighbors, self.standardize.cosine) for points in self.points)
 
     @property
     def count(self) -> int:
@@ -123,17 +133,17 @@ class Side:
         each = 8 * self.count if self.neighbors is None else 12 * self.neighbors
         return each * self.count * len(self.points)
 
-    def remembering(self) -> Side:
+    def with_memos(self) -> Side:
         """The same, with distances kept."""
         return replace(self, memos=tuple({} for _ in self.points))
 
     def kernel(self, description: int = 0, bandwidth: float = 1.0) -> Kernel:
         """The kernel of one description."""
         memo = None if self.memos is None else self.memos[description]
-        options = (self.adaptive, self.describe.cosine, memo, self.indexes[description])
+        options = (self.adaptive, self.standardize.cosine, memo, self.indexes[description])
         return Kernel(self.points[description], bandwidth, *options)
 
-    def mixture(self, bandwidth: float, raw_bandwidth: float | None, mix: float, own: float) -> Mixture:
+    def mixture(self, bandwidth: float, raw_bandwidth: float | None, mix: float, self_weight: float) -> Mixture:
         """The weights of all descriptions together.
 
         Parameters
@@ -142,43 +152,43 @@ class Side:
             Of the first and, if there is one, of the second description.
         mix : float
             The share of the second.
-        own : float
+        self_weight : float
             As in `Mixture`.
         """
         first = self.kernel(0, bandwidth)
         if raw_bandwidth is None:
-            return Mixture((first,), (1.0,), own)
-        return Mixture((first, self.kernel(1, raw_bandwidth)), (1.0 - mix, mix), own)
+            return Mixture((first,), (1.0,), self_weight)
+        return Mixture((first, self.kernel(1, raw_bandwidth)), (1.0 - mix, mix), self_weight)
 
 
-def described_sides(sides: tuple[Side, Side]) -> tuple[list[dict[str, Any]], dict[str, Array]]:
+def sides_to_arrays(sides: tuple[Side, Side]) -> tuple[list[dict[str, Any]], dict[str, Array]]:
     """Both sides as JSON-able headers and plain arrays, without the embedding."""
     headers: list[dict[str, Any]] = []
     arrays: dict[str, Array] = {}
     for k, side in enumerate(sides):
-        describe = side.describe
-        named = {name: getattr(describe, name) for name in ("exponent", "with_raw", "cosine")}
-        numbers = {"adaptive": side.adaptive, "neighbors": side.neighbors}
-        headers.append({**named, **numbers, "units": list(describe.units)})
-        for t, (points, center) in enumerate(zip(side.points, describe.centers, strict=True)):
+        standardize = side.standardize
+        header = {name: getattr(standardize, name) for name in ("exponent", "with_raw", "cosine")}
+        counts = {"adaptive": side.adaptive, "neighbors": side.neighbors}
+        headers.append({**header, **counts, "units": list(standardize.units)})
+        for t, (points, center) in enumerate(zip(side.points, standardize.centers, strict=True)):
             arrays |= matrix_to_arrays(f"points.{k}.{t}", points)
             if center is not None:
                 arrays[f"center.{k}.{t}"] = center
     return headers, arrays
 
 
-def restored_sides(
+def sides_from_arrays(
     embedding: ViewsTransformer | None,
     headers: Sequence[Mapping[str, Any]],
     arrays: Mapping[str, Array],
     n_features: tuple[int, int],
 ) -> tuple[Side, Side]:
-    """The sides that `described_sides` took apart; a ValueError if they are none of entities with so many features."""
-    sides = [_restored_side(embedding, k, headers[k], arrays, n_features[k]) for k in (0, 1)]
+    """The inverse of `sides_to_arrays`; a ValueError unless they are of entities with so many features."""
+    sides = [_side_from_arrays(embedding, k, headers[k], arrays, n_features[k]) for k in (0, 1)]
     return sides[0], sides[1]
 
 
-def _restored_side(
+def _side_from_arrays(
     embedding: ViewsTransformer | None, k: int, header: Mapping[str, Any], arrays: Mapping[str, Array], n_features: int
 ) -> Side:
     exponent, with_raw, cosine = float(header["exponent"]), bool(header["with_raw"]), bool(header["cosine"])
@@ -201,4 +211,4 @@ def _restored_side(
     if len(units) != len(widths) or not all(0 < u < np.inf for u in units):
         raise ValueError(f"its units are {units}")
     adaptive, neighbors = (None if (n := header.get(name)) is None else int(n) for name in ("adaptive", "neighbors"))
-    return Side(Describer(embedding, k, exponent, with_raw, cosine, centers, units), points, adaptive, neighbors)
+    return Side(Standardizer(embedding, k, exponent, with_raw, cosine, centers, units), points, adaptive, neighbors)

@@ -1,4 +1,4 @@
-"""Kernel weights: how much the known entities of one kind, or the known rows, say about new ones."""
+"""Kernels: weights of the known entities of one kind, or of known rows, for the prediction of others."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jointdr.prediction.heads.nearest import Found, Index
-from jointdr.runtime import Array, dense, is_sparse, scale_rows
+from jointdr.prediction.heads.distances import inner_products, kth_smallest, squared_distances
+from jointdr.prediction.heads.nearest import Distances, Index
+from jointdr.runtime import Array, is_sparse
 
 VANISHING = float(np.finfo(float).tiny)
 """A point whose weights add up to less than this, about 37 bandwidths from everything, has no neighbours."""
@@ -20,22 +21,23 @@ VANISHING = float(np.finfo(float).tiny)
 class Kernel:
     """Weights of known points z_p for a point z.
 
-    Gaussian, exp(−‖z − z_p‖²/2h²); or of the angle φ between z and z_p, (cos φ)^(1/h²) below 90° and 0 beyond. Small
-    angles between points of length 1 get about exp(−φ²/2h²) in both ways, but only the second comes to an end.
+    Gaussian, exp(−‖z − z_p‖²/2h²); or the power (cos φ)^(1/h²) of the cosine kernel, with the angle φ between z and
+    z_p, and 0 beyond 90°. Small angles between points of length 1 get about exp(−φ²/2h²) in both ways, but only the
+    second comes to an end.
 
     Attributes
     ----------
     points : (m, r) array
-        For Gaussian weights centred, because distances lose digits far from 0; for cosines of length 1, and so is z.
+        For a Gaussian centred, because distances lose digits far from 0; for cosines of length 1, and so is z.
     bandwidth : float
         h. With 0 a known point has weight on itself only, and a new one on the nearest known point: the limit of small
         bandwidths, in which points lend each other nothing.
     adaptive : int, optional
-        h is then `bandwidth` times the distance of z to the nearest known point but `adaptive` − 1.
+        h is then `bandwidth` times the distance of z to its neighbour of this rank.
     cosine : bool
-        Whether weights are of angles.
+        Whether it is the cosine kernel.
     memo : dict, optional
-        Where squared distances are kept for other bandwidths. Only for points that stay what they are.
+        Squared distances, kept for other bandwidths. Only for points that stay what they are.
     near : Index, optional
         Of the points. Only the nearest ones then have weights, which are CSR arrays.
     """
@@ -44,7 +46,7 @@ class Kernel:
     bandwidth: float
     adaptive: int | None = None
     cosine: bool = False
-    memo: dict[Any, Found] | None = field(default=None, compare=False, repr=False)
+    memo: dict[Any, Distances] | None = field(default=None, compare=False, repr=False)
     near: Index | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -63,13 +65,13 @@ class Kernel:
         return self.near is not None
 
     @property
-    def alone(self) -> bool:
-        """Whether known points lend each other nothing."""
+    def is_identity(self) -> bool:
+        """Whether known points have weight on themselves only."""
         return self.bandwidth == 0
 
     @property
-    def _square(self) -> float:
-        """h², within what can be divided by."""
+    def h_squared(self) -> float:
+        """h², within the range that can be divided by."""
         return min(max(self.bandwidth * self.bandwidth, VANISHING), 1.0 / VANISHING)
 
     def at(self, bandwidth: float) -> Kernel:
@@ -78,64 +80,64 @@ class Kernel:
 
     def weights(self, Z: Array) -> Array:
         """The weights of the known points for new ones, (m_new, m); O(m m_new r)."""
-        return self.of_distances(self.distances(Z))
+        return self.evaluate(self.distances(Z))
 
     def distances(self, Z: Array) -> Array:
-        """‖z − z_p‖², (m_new, m). For angles 2 − 2 cos φ, with cos φ = 0 for a point without features."""
+        """‖z − z_p‖², (m_new, m). For cosines 2 − 2 cos φ, with cos φ = 0 for a point without features."""
         if not self.cosine:
             return squared_distances(Z, self.points)
-        return np.maximum(2.0 - 2.0 * _inner_products(Z, self.points), 0.0)
+        return np.maximum(2.0 - 2.0 * inner_products(Z, self.points), 0.0)
 
     def weights_at(self, Z: Array | None, at: slice) -> Array:
         """The weights for some of the new points or, if Z is None, for some of the known ones, (rows, m)."""
-        if Z is None and self.alone:  # a point is its own neighbour, even if others are at the same place
+        if Z is None and self.is_identity:  # a point is its own neighbour, even if it has copies
             return identity(self, np.arange(at.start, at.stop))
         if self.memo is None:
-            return self.weights_of(self._found_at(Z, at))
+            return self.weights_from(self._distances_at(Z, at))
         key = (id(self.points if Z is None else Z), at.start, at.stop)
         if key not in self.memo:
-            self.memo[key] = self._found_at(Z, at)
+            self.memo[key] = self._distances_at(Z, at)
         found = self.memo[key]
-        return self.weights_of(found._replace(D=found.D.copy()))
+        return self.weights_from(found._replace(D=found.D.copy()))
 
-    def _found_at(self, Z: Array | None, at: slice) -> Found:
+    def weights_of_known(self, indices: Array, others: bool = False) -> Array:
+        """The weights for known points; with `others`, as if each were new, without itself."""
+        if self.is_identity and not others:
+            return identity(self, indices)
+        return self.weights_from(self.known_distances(indices, others))
+
+    def _distances_at(self, Z: Array | None, at: slice) -> Distances:
         if Z is None:
-            return self.found(np.arange(at.start, at.stop))
-        return Found(self.distances(Z[at])) if self.near is None else self.near.search(Z[at])
+            return self.known_distances(np.arange(at.start, at.stop))
+        return Distances(self.distances(Z[at])) if self.near is None else self.near.search(Z[at])
 
-    def found(self, numbers: Array, others: bool = False) -> Found:
-        """The squared distances of some known points to all, or to the nearest ones; with `others`, not to themselves.
-
-        Parameters
-        ----------
-        numbers : (queries,) array of int
-        others : bool
-        """
-        to_own = np.inf if others else 0.0
+    def known_distances(self, indices: Array, others: bool = False) -> Distances:
+        """The squared distances of known points to all, or to the nearest ones; with `others`, ∞ to themselves."""
+        to_itself = np.inf if others else 0.0
         if self.near is not None:
-            return self.near.search(self.points[numbers], numbers, to_own)
-        D = self.distances(self.points[numbers])
-        D[np.arange(len(D)), numbers] = to_own  # but for rounding, which a very small bandwidth would see
-        return Found(D)
+            return self.near.search(self.points[indices], indices, to_itself)
+        D = self.distances(self.points[indices])
+        D[np.arange(len(D)), indices] = to_itself  # but for rounding, which a very small bandwidth would see
+        return Distances(D)
 
-    def weights_of(self, found: Found) -> Array:
+    def weights_from(self, found: Distances) -> Array:
         """Weights from squared distances, which are overwritten: (queries, m), CSR if they are of the nearest only."""
-        K = self.of_distances(found.D)
-        if found.numbers is None:
+        K = self.evaluate(found.D)
+        if found.indices is None:
             return K
         ends = np.arange(len(K) + 1) * K.shape[1]
-        return sparse.csr_array((K.ravel(), found.numbers.ravel(), ends), shape=(len(K), self.count))
+        return sparse.csr_array((K.ravel(), found.indices.ravel(), ends), shape=(len(K), self.count))
 
-    def of_distances(self, D: Array) -> Array:
-        """Weights from squared distances, (m_new, m), which are overwritten; infinite ones get no weight."""
+    def evaluate(self, D: Array) -> Array:
+        """The kernel at squared distances, (m_new, m), which are overwritten; infinite ones get no weight."""
         if self.bandwidth == 0:
-            return _nearest(D)
+            return _share_nearest(D)
         if self.cosine:
             D *= -0.5
             D += 1.0
-            return power(np.maximum(D, 0.0, out=D), 1.0 / self._square)
-        h2: Array | float = self._square
-        with np.errstate(over="ignore"):  # what is infinitely far has no weight
+            return power(np.maximum(D, 0.0, out=D), 1.0 / self.h_squared)
+        h2: Array | float = self.h_squared
+        with np.errstate(over="ignore"):  # a point that is infinitely far has no weight
             if self.adaptive is not None:
                 h2 = h2 * kth_smallest(D, self.adaptive)[:, None]
                 h2 = np.clip(h2, VANISHING, 1.0 / VANISHING)  # 0 if there are copies only: they share the weight
@@ -153,13 +155,13 @@ class Mixture:
         Each with its own coordinates of the same points.
     shares : tuple of floats
         Non-negative; together 1.
-    own : float
+    self_weight : float
         The share of its weight that a known point keeps for itself, before the kernels.
     """
 
     kernels: tuple[Kernel, ...]
     shares: tuple[float, ...]
-    own: float = 0.0
+    self_weight: float = 0.0
 
     @property
     def count(self) -> int:
@@ -177,42 +179,42 @@ class Mixture:
         return self.kernels[0].is_truncated
 
     @property
-    def alone(self) -> bool:
-        """Whether known points lend each other nothing."""
-        return self.own == 1 or all(kernel.alone for kernel in self.kernels)
+    def is_identity(self) -> bool:
+        """Whether known points have weight on themselves only."""
+        return self.self_weight == 1 or all(kernel.is_identity for kernel in self.kernels)
 
     def weights_at(self, Z: Sequence[Array] | None, at: slice) -> Array:
         """The weights for some of the new points, given in the coordinates of each kernel, or of the known ones."""
-        own = self.own if Z is None else 0.0
-        mixed = self._mixed(lambda t: self.kernels[t].weights_at(None if Z is None else Z[t], at), 1.0 - own)
-        if own == 0 and mixed is not None:
-            return mixed
-        kept = own * identity(self, np.arange(at.start, at.stop))
-        return kept if mixed is None else mixed + kept
+        kept = self.self_weight if Z is None else 0.0
+        mixed = self._mix(lambda t: self.kernels[t].weights_at(None if Z is None else Z[t], at), 1.0 - kept)
+        return self._with_self_weight(mixed, kept, at)
 
-    def weights_of_known(self, numbers: Array, others: bool = False) -> Array:
-        """The weights for known points with these numbers; with `others`, as if each were new, without itself."""
-        if self.alone and not others:
-            return identity(self, numbers)
-        own = 0.0 if others else self.own
-        mixed = self._mixed(lambda t: self.kernels[t].weights_of(self.kernels[t].found(numbers, others)), 1.0 - own)
-        assert mixed is not None
-        return mixed if own == 0 else mixed + own * identity(self, numbers)
+    def weights_of_known(self, indices: Array, others: bool = False) -> Array:
+        """The weights for known points; with `others`, as if each were new, without itself."""
+        kept = 0.0 if others else self.self_weight
+        mixed = self._mix(lambda t: self.kernels[t].weights_of_known(indices, others), 1.0 - kept)
+        return self._with_self_weight(mixed, kept, indices)
 
-    def _mixed(self, weights: Callable[[int], Array], lent: float) -> Array | None:
+    def _mix(self, weights: Callable[[int], Array], lent: float) -> Array | None:
         """The mean of the weights of each kernel, scaled to sum `lent`; None if that is 0."""
         mixed = None
         for t, share in enumerate(self.shares):
             if share * lent > 0:
                 K = weights(t)
                 total = np.asarray(K.sum(axis=1))
-                K = rescaled(K, np.divide(share * lent, total, out=np.zeros_like(total), where=total > VANISHING))
+                K = rescale_rows(K, np.divide(share * lent, total, out=np.zeros_like(total), where=total > VANISHING))
                 mixed = K if mixed is None else mixed + K
         return mixed
 
+    def _with_self_weight(self, mixed: Array | None, kept: float, at: slice | Array) -> Array:
+        if kept == 0 and mixed is not None:
+            return mixed
+        own = kept * identity(self, np.arange(at.start, at.stop) if isinstance(at, slice) else at)
+        return own if mixed is None else mixed + own
+
     def similarities_at(self, Z: Sequence[Array] | None, at: slice) -> Array:
         """The plain weighted sum of the kernels, which are 1 at distance 0, as a symmetric positive kernel."""
-        lent = 1.0 - self.own
+        lent = 1.0 - self.self_weight
         parts = zip(self.kernels, self.shares, strict=True)
         terms = [
             lent * share * kernel.weights_at(None if Z is None else Z[t], at)
@@ -220,11 +222,11 @@ class Mixture:
             if lent * share > 0
         ]
         total = sum(terms) if terms else np.zeros((at.stop - at.start, self.count))
-        if Z is None and self.own > 0:
-            total = total + self.own * np.eye(at.stop - at.start, self.count, at.start)
+        if Z is None and self.self_weight > 0:
+            total = total + self.self_weight * np.eye(at.stop - at.start, self.count, at.start)
         return np.asarray(total)
 
-    def chosen(self, at: Array) -> Mixture:
+    def take(self, at: Array) -> Mixture:
         """The mixture of some of the points only."""
         return replace(self, kernels=tuple(replace(kernel, points=kernel.points[at]) for kernel in self.kernels))
 
@@ -232,14 +234,14 @@ class Mixture:
 AnyKernel = Kernel | Mixture
 
 
-def identity(kernel: AnyKernel, numbers: Array) -> Array:
-    """Weight 1 of known points with these numbers on themselves, as a matrix of the kind that the kernel gives."""
-    ends = np.arange(len(numbers) + 1)
-    own = sparse.csr_array((np.ones(len(numbers)), numbers, ends), shape=(len(numbers), kernel.count))
+def identity(kernel: AnyKernel, indices: Array) -> Array:
+    """Weight 1 of known points on themselves, as a matrix of the kind that the kernel gives."""
+    ends = np.arange(len(indices) + 1)
+    own = sparse.csr_array((np.ones(len(indices)), indices, ends), shape=(len(indices), kernel.count))
     return own if kernel.is_truncated else own.toarray()
 
 
-def rescaled(K: Array, factor: Array) -> Array:
+def rescale_rows(K: Array, factor: Array) -> Array:
     """Row i of the weights K, dense or CSR, times factor[i]. K is overwritten."""
     if is_sparse(K):
         K.data *= np.repeat(factor, np.diff(K.indptr))
@@ -248,7 +250,7 @@ def rescaled(K: Array, factor: Array) -> Array:
     return K
 
 
-def _nearest(D: Array) -> Array:
+def _share_nearest(D: Array) -> Array:
     """Weight 1 on the nearest points, shared if there are several; none where all are infinitely far."""
     least = D.min(axis=1, keepdims=True)
     far = np.where(np.isfinite(D), D, 0.0).max(axis=1, keepdims=True)
@@ -268,54 +270,3 @@ def power(K: Array, q: float) -> Array:
         K *= K
         whole //= 2
     return K if result is None else np.multiply(result, K, out=result)
-
-
-def kth_smallest(D: Array, k: int) -> Array:
-    """The k-th smallest entry of each row, or the largest finite one where there are fewer."""
-    k = min(k, D.shape[1])
-    found = np.partition(D, k - 1, axis=1)[:, k - 1]
-    if np.isfinite(found).all():
-        return found
-    return np.where(np.isfinite(found), found, np.where(np.isfinite(D), D, 0.0).max(axis=1))
-
-
-def squared_distances(Z: Array, points: Array) -> Array:
-    """‖z − z_p‖² of all pairs, (m_new, m); both dense or both sparse. Dense points should be centred."""
-    D = _inner_products(Z, points)
-    D *= -2.0
-    D += _squared_lengths(Z)[:, None]
-    D += _squared_lengths(points)
-    return np.maximum(D, 0.0, out=D)
-
-
-def _inner_products(Z: Array, points: Array) -> Array:
-    products = Z @ points.T
-    return dense(products)
-
-
-def _squared_lengths(Z: Array) -> Array:
-    if is_sparse(Z):
-        return np.asarray(Z.multiply(Z).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", Z, Z)
-
-
-def unit_rows(Z: Array) -> Array:
-    """Every row scaled to length 1; a row of zeros stays."""
-    largest = float(abs(Z).max()) if min(Z.shape) else 0.0
-    Z = Z / (largest or 1.0)
-    lengths = np.sqrt(_squared_lengths(Z))
-    return scale_rows(Z, np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0))
-
-
-def spread(Z: Array, weight: Array | None = None) -> float:
-    """The root mean square distance between two rows; 1 for rows that are all the same."""
-    largest = float(abs(Z).max())  # so that squares do not overflow
-    if not largest > 0:
-        return 1.0
-    Z = Z / largest
-    if is_sparse(Z):
-        means = np.asarray(Z.mean(axis=0)).ravel()
-        total = 2.0 * (float(_squared_lengths(Z).mean()) - float(means @ means))
-    else:
-        total = 2.0 * float(np.average((Z - np.average(Z, axis=0, weights=weight)) ** 2, axis=0, weights=weight).sum())
-    return largest * float(np.sqrt(total)) if total > 0 else 1.0

@@ -1,4 +1,4 @@
-"""The nearest of many known entities, by an index: kernel sums over a million of them, cut to their largest terms."""
+"""Indexes of the nearest known entities, for kernel sums over a million of them that are cut to their largest terms."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jointdr.runtime import Array, is_sparse, memory, slices
+from jointdr.runtime import Array, check_integer, is_sparse, memory, slices
 
 NEIGHBORS = 50
 """Neighbours of an entity that count, unless another number is given."""
 
-EXACT_UP_TO = 20_000
+ALL_COUNT_UP_TO = 20_000
 """Entities of a kind that all count, unless a number of neighbours is given."""
 
 TREE_UP_TO = 4
-"""Coordinates in which a tree finds the nearest points faster than lists do, and misses none."""
+"""Coordinates in which a tree is faster than an inverted-file index, and misses no point."""
 
 FEW = 2000
 """Points for which a tree is as good in any number of coordinates, and takes less to call."""
@@ -34,34 +34,34 @@ SLOW_FROM = 200_000
 """Points in many coordinates that should have one."""
 
 RECALL = 0.95
-"""Share of the nearest points that an approximate index finds, at least, if half of the lists are enough for it."""
+"""Recall that an approximate index is tuned to, if half of its lists are enough for it."""
 
-SAMPLE = 200
-"""Points on which that is measured."""
+RECALL_SAMPLE = 200
+"""Points on which the recall is measured."""
 
-AT_ONCE = 16
-"""Queries in one call of faiss, which looks at 20 or more together, with roundings that depend on how many."""
+QUERIES_AT_ONCE = 16
+"""Queries in one call of faiss: with 20 or more it computes them together, and rounding depends on their number."""
 
 GATHERED_BYTES = 32_000_000
-"""Of coordinates of neighbours, at a time."""
+"""Memory for the coordinates of neighbours that are compared at a time."""
 
 Search = Callable[[Array, int], Array]
-"""From queries and k to the numbers of the nearest points, (queries, k), nearest first; −1 where fewer were found."""
+"""From queries and k to the indices of the nearest points, (queries, k), nearest first; −1 where fewer were found."""
 
 
-class Found(NamedTuple):
+class Distances(NamedTuple):
     """Squared distances of some points to known ones.
 
     Attributes
     ----------
     D : (queries, m) or (queries, k) array
         Infinite where a point must not count.
-    numbers : (queries, k) array of int, or None
-        To which known points; None for all of them in their order.
+    indices : (queries, k) array of int, or None
+        Of the known points; None for all of them in their order.
     """
 
     D: Array
-    numbers: Array | None = None
+    indices: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class Index:
     """Finds the k nearest of the known points; distances themselves are always exact.
 
     By a tree of scikit-learn in up to 4 coordinates, or among up to 2000 points; otherwise by comparing all points
-    or, if there are 50 000 and faiss is installed (``pip install "jointdr[ann]"``), by lists of points that are near
-    each other, of which so many are looked through that at least 95 % of the nearest points of a sample are found.
+    or, if there are 50 000 and faiss is installed (``pip install "jointdr[ann]"``), by an inverted-file index (faiss
+    IVF), whose ``nprobe`` is raised until the recall on a sample reaches 95 %.
 
     Attributes
     ----------
@@ -82,8 +82,8 @@ class Index:
 
     Notes
     -----
-    Built when first searched, always in the same way: O(m r log m) for a tree, O(m^1.5 r) for lists. A search takes
-    O(m r) by comparing all, and about O(m^0.5 r) by lists for each of those that are looked through.
+    Built when first searched, always in the same way: O(m r log m) for a tree, O(m^1.5 r) for an inverted file. A
+    search takes O(m r) by comparing all, and about O(m^0.5 r) for each list of the inverted file that is probed.
     """
 
     points: Array
@@ -97,12 +97,12 @@ class Index:
 
     @property
     def kind(self) -> str:
-        """How points are found: ``"tree"``, ``"brute"`` or ``"lists"``."""
+        """How points are found: ``"tree"``, ``"brute"`` or ``"inverted file"``."""
         if is_sparse(self.points):
             return "brute"
         if self.points.shape[1] <= TREE_UP_TO or self.count <= FEW:
             return "tree"
-        return "lists" if self.count >= APPROXIMATE_FROM and importlib.util.find_spec("faiss") else "brute"
+        return "inverted file" if self.count >= APPROXIMATE_FROM and importlib.util.find_spec("faiss") else "brute"
 
     @cached_property
     def _search(self) -> Search:
@@ -110,61 +110,65 @@ class Index:
             lengths = np.diff(self.points.indptr) if is_sparse(self.points) else self.points.any(axis=1)
             if not lengths.all():  # points without features, which are far from all others
                 featured = np.flatnonzero(lengths)
-                return _renumbered(self._search_of(self.points[featured]), featured)
+                return _renumber(self._search_of(self.points[featured]), featured)
         return self._search_of(self.points)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the search, which is built again in the same way."""
+        return {name: value for name, value in self.__dict__.items() if name != "_search"}
 
     def _search_of(self, points: Array) -> Search:
         if points.shape[0] == 0:
             return lambda Z, k: np.full((Z.shape[0], k), -1)
         if self.kind == "brute" and self.count >= SLOW_FROM:
             _warn_slow(points)
-        return _lists(points, self.k) if self.kind == "lists" else _by_sklearn(points, self.kind)
+        return _inverted_file(points, self.k) if self.kind == "inverted file" else _by_sklearn(points, self.kind)
 
-    def search(self, Z: Array, own: Array | None = None, to_own: float = 0.0) -> Found:
-        """The nearest known points of some points, by number, with their squared distances.
+    def search(self, Z: Array, own: Array | None = None, to_own: float = 0.0) -> Distances:
+        """The indices of the nearest known points of some points, and their squared distances.
 
         Parameters
         ----------
         Z : (queries, r) array or CSR matrix
         own : (queries,) array of int, optional
-            The numbers of these points, if they are known ones; they are then always among those found.
+            The indices of these points, if they are known ones; they are then always among those found.
         to_own : float
-            Their distances to themselves. Infinite: they do not count, and so one more is looked for.
+            Their distances to themselves. If infinite, they do not count, and so one more is searched.
         """
         k = min(self.k + (own is not None and not np.isfinite(to_own)), self.count)
-        numbers = self._search(Z, k)
+        indices = self._search(Z, k)
         if own is not None:
-            lost = ~(numbers == own[:, None]).any(axis=1)  # many copies, or an approximate search
-            numbers[lost, -1] = own[lost]
-        numbers.sort(axis=1)  # so that sums are always added up in the same order
-        D = self._distances(Z, numbers)
+            lost = ~(indices == own[:, None]).any(axis=1)  # many copies, or an approximate search
+            indices[lost, -1] = own[lost]
+        indices.sort(axis=1)  # so that sums are always added up in the same order
+        D = self._distances(Z, indices)
         if own is not None:
-            D[numbers == own[:, None]] = to_own
-        D[numbers < 0] = np.inf
-        return Found(D, np.maximum(numbers, 0).astype(np.int32 if self.count < 2**31 else np.int64))
+            D[indices == own[:, None]] = to_own
+        D[indices < 0] = np.inf
+        return Distances(D, np.maximum(indices, 0).astype(np.int32 if self.count < 2**31 else np.int64))
 
-    def _distances(self, Z: Array, numbers: Array) -> Array:
-        """The squared distances to the points with these numbers; O(queries · k · r)."""
-        D = np.empty(numbers.shape)
+    def _distances(self, Z: Array, indices: Array) -> Array:
+        """The squared distances to the points with these indices; O(queries · k · r)."""
+        D = np.empty(indices.shape)
         size = max(1, memory.within(GATHERED_BYTES, 0.1) // (8 * D.shape[1] * self.points.shape[1]))
-        for at in slices(len(numbers), size):
+        for at in slices(len(indices), size):
             if is_sparse(self.points):
-                D[at] = self._sparse_distances(Z[at], numbers[at])
+                D[at] = self._sparse_distances(Z[at], indices[at])
             elif self.cosine:
-                D[at] = np.maximum(2.0 - 2.0 * np.einsum("ir,ikr->ik", Z[at], self.points[numbers[at]]), 0.0)
+                D[at] = np.maximum(2.0 - 2.0 * np.einsum("ir,ikr->ik", Z[at], self.points[indices[at]]), 0.0)
             else:
-                difference = self.points[numbers[at]]
+                difference = self.points[indices[at]]
                 difference -= Z[at, None, :]
                 D[at] = np.einsum("ikr,ikr->ik", difference, difference)
         return D
 
-    def _sparse_distances(self, Z: Array, numbers: Array) -> Array:
-        found = self.points[numbers.ravel()]
-        each = Z[np.repeat(np.arange(len(numbers)), numbers.shape[1])]
-        products = np.asarray(each.multiply(found).sum(axis=1)).reshape(numbers.shape)
+    def _sparse_distances(self, Z: Array, indices: Array) -> Array:
+        found = self.points[indices.ravel()]
+        each = Z[np.repeat(np.arange(len(indices)), indices.shape[1])]
+        products = np.asarray(each.multiply(found).sum(axis=1)).reshape(indices.shape)
         if self.cosine:
             return np.maximum(2.0 - 2.0 * products, 0.0)
-        lengths = np.asarray(found.multiply(found).sum(axis=1)).reshape(numbers.shape)
+        lengths = np.asarray(found.multiply(found).sum(axis=1)).reshape(indices.shape)
         own = np.asarray(Z.multiply(Z).sum(axis=1)).reshape(-1, 1)
         return np.maximum(own + lengths - 2.0 * products, 0.0)
 
@@ -182,10 +186,10 @@ def _by_sklearn(points: Array, kind: str) -> Search:
     return search
 
 
-def _lists(points: Array, k: int) -> Search:
-    """Lists of points around centres (an inverted file), of which those with the nearest centres are looked through.
+def _inverted_file(points: Array, k: int) -> Search:
+    """An inverted-file index: lists of points around centres, of which those with the nearest centres are probed.
 
-    Their centres are always the same for the same points, unlike the graphs that several threads build, and a query
+    Its centres are always the same for the same points, unlike the graphs that several threads build, and a query
     is answered in the same way whatever it is asked together with.
     """
     import faiss
@@ -201,7 +205,7 @@ def _lists(points: Array, k: int) -> Search:
         z, found = np.ascontiguousarray(Z, dtype=np.float32), np.empty((Z.shape[0], k), dtype=np.int64)
 
         def answer(part: slice) -> None:
-            for at in slices(part.stop - part.start, AT_ONCE):
+            for at in slices(part.stop - part.start, QUERIES_AT_ONCE):
                 here = slice(part.start + at.start, part.start + at.stop)
                 found[here] = index.search(z[here], k)[1]
 
@@ -209,10 +213,10 @@ def _lists(points: Array, k: int) -> Search:
         # call wait for each other most of the time.
         alone = functools.partial(faiss.omp_set_num_threads, 1)
         with ThreadPoolExecutor(faiss.omp_get_max_threads(), initializer=alone) as threads:
-            list(threads.map(answer, slices(len(z), 64 * AT_ONCE)))
+            list(threads.map(answer, slices(len(z), 64 * QUERIES_AT_ONCE)))
         return found
 
-    sample = np.random.RandomState(0).choice(len(x), min(SAMPLE, len(x)), replace=False)
+    sample = np.random.RandomState(0).choice(len(x), min(RECALL_SAMPLE, len(x)), replace=False)
     truth = faiss.knn(x[sample], x, k)[1]
     index.nprobe = 4
     while index.nprobe < n_lists // 2 and _overlap(search(x[sample], k), truth) < RECALL:
@@ -221,23 +225,23 @@ def _lists(points: Array, k: int) -> Search:
 
 
 def _overlap(found: Array, truth: Array) -> float:
-    """The share of the true neighbours that were found."""
+    """The share of the true neighbours among those found."""
     return float(np.mean([np.isin(t, f).mean() for f, t in zip(found, truth, strict=True)]))
 
 
-def _renumbered(search: Search, numbers: Array) -> Search:
-    """A search of some of the points, with the numbers that these have among all."""
+def _renumber(search: Search, indices: Array) -> Search:
+    """A search of some of the points, with the indices that these have among all."""
 
     def renumbered(Z: Array, k: int) -> Array:
         found = search(Z, k)
-        return np.where(found >= 0, numbers.take(found, mode="clip"), -1)
+        return np.where(found >= 0, indices.take(found, mode="clip"), -1)
 
     return renumbered
 
 
 def _warn_slow(points: Array) -> None:
     how = (
-        "Features that are sparse have no approximate index: leave mix at 0, or reduce them"
+        "Sparse features have no approximate index: leave mix at 0, or reduce them"
         if is_sparse(points)
         else 'pip install "jointdr[ann]" gets an approximate index'
     )
@@ -246,22 +250,21 @@ def _warn_slow(points: Array) -> None:
     )
 
 
-def nearest_of(value: Any, counts: tuple[int, int], adaptive: int | None) -> tuple[int | None, int | None]:
-    """How many neighbours of rows and of columns count, from the parameter ``nearest``; None where all do."""
+def neighbor_counts(value: Any, counts: tuple[int, int], adaptive: int | None) -> tuple[int | None, int | None]:
+    """The numbers of neighbours of rows and of columns that have weights, from ``nearest``; None where all have."""
     given = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
     if len(given) != 2:
         raise ValueError(f"nearest={value!r} must be one number, or one for rows and one for columns.")
-    a, b = (_checked(v, m, adaptive) for v, m in zip(given, counts, strict=True))
+    a, b = (_neighbor_count(v, m, adaptive) for v, m in zip(given, counts, strict=True))
     return a, b
 
 
-def _checked(value: Any, count: int, adaptive: int | None) -> int | None:
+def _neighbor_count(value: Any, count: int, adaptive: int | None) -> int | None:
     if isinstance(value, str) and value == "auto":
-        return None if count <= EXACT_UP_TO else max(NEIGHBORS, 2 * (adaptive or 0))
+        return None if count <= ALL_COUNT_UP_TO else max(NEIGHBORS, 2 * (adaptive or 0))
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or int(value) < 1:
-        raise ValueError(f"nearest={value!r} must be 'auto', None or an integer >= 1, or one for each side.")
-    if adaptive is not None and int(value) < adaptive:
-        raise ValueError(f"nearest={value} is less than adaptive={adaptive}, whose neighbour must be among them.")
-    return min(int(value), count)
+    k = check_integer("nearest", value, 1, expected="'auto', None or an integer >= 1, or one for each side")
+    if adaptive is not None and k < adaptive:
+        raise ValueError(f"nearest={k} is less than adaptive={adaptive}, whose neighbour must be among them.")
+    return min(k, count)

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from jointdr.engines import require_device, require_torch
+from jointdr.prediction.heads.head import EntitySet
 from jointdr.prediction.heads.kernels import VANISHING, AnyKernel, Kernel, Mixture
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.prediction.ranking import ScoreBlock
@@ -32,26 +33,39 @@ class DeviceRegression(GridRegression):
 
     device: str = "cuda"
 
-    def scorer(self, Z_a: Any, Z_b: Any, max_bytes: float, count: bool = False) -> Callable[[slice], ScoreBlock]:
-        """As of `GridRegression`."""
-        rows, columns = (_parts(kernel) for kernel in self.kernels)
-        known_alone = Z_b is None and self.kernels[1].alone
-        if not all(map(_is_simple, rows)) or not (known_alone or all(map(_is_simple, columns))):
-            return super().scorer(Z_a, Z_b, max_bytes, count)
-        a = _Side(self.kernels[0], Z_a, self.device)
-        b = None if known_alone else _Side(self.kernels[1], Z_b, self.device)
+    @staticmethod
+    def of(grid: GridRegression, device: str) -> DeviceRegression:
+        """The same regression on this device; a ValueError where PyTorch has no such device."""
+        require_device(device)
+        return DeviceRegression(grid.Y, grid.complete, grid.kernels, grid.held, str(device))
+
+    def scorer(
+        self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False
+    ) -> Callable[[slice], ScoreBlock]:
+        """A function that predicts the scores of some rows with all columns, as `GridRegression.scorer`."""
+        by_themselves = columns.is_everything and self.kernels[1].is_identity
+        sides = self.kernels[:1] if by_themselves else self.kernels
+        if not all(_is_simple(part) for kernel in sides for part in _parts(kernel)):
+            return super().scorer(rows, columns, max_bytes, count)
+        a = _DeviceWeights(self.kernels[0], rows, self.device)
+        b = None if by_themselves else _DeviceWeights(self.kernels[1], columns, self.device)
         return lambda at: self._block(a.weights(at), b, max_bytes, count)
 
-    def _block(self, K: Any, b: _Side | None, max_bytes: float, count: bool) -> ScoreBlock:
+    def neighbor_counter(self, rows: EntitySet, columns: EntitySet, max_bytes: float) -> Callable[[slice], Array]:
+        """A function to the effective number of known pairs behind each score of `scorer`."""
+        scorer = self.scorer(rows, columns, max_bytes, count=True)
+        return lambda at: scorer(at).notes["neighbors"]
+
+    def _block(self, K: Any, b: _DeviceWeights | None, max_bytes: float, count: bool) -> ScoreBlock:
         torch = require_torch()
-        Y, pattern = self._held
+        Y, pattern = self._scores_on_device
         if self.complete:
             total = K.sum(dim=1, keepdim=True)
-            lonely = total <= VANISHING
-            N = _times(K / torch.where(lonely, 1.0, total), Y)
-            parts: tuple[Any, ...] = (torch.where(lonely, self._mean_row, N),)
+            isolated = total <= VANISHING
+            N = _times(K / torch.where(isolated, 1.0, total), Y)
+            parts: tuple[Any, ...] = (torch.where(isolated, self._mean_row, N),)
         else:
-            K = _scaled(torch, K)
+            K = _scale_to_largest(torch, K)
             parts = (_times(K, Y), _times(K, pattern))
         of_squares = _times(K * K, pattern) if count and not self.complete else None
         found = [
@@ -63,10 +77,8 @@ class DeviceRegression(GridRegression):
         )
         assert scores is not None
         if not self.complete and np.isnan(scores).any():
-            means = np.broadcast_to(
-                self._column_means(self._columns(None if b is None else b.given, max_bytes), None), scores.shape
-            )
-            scores = np.where(np.isnan(scores), means, scores)
+            columns = self.column_weights(EntitySet(self.shape[1]) if b is None else b.selection, max_bytes)
+            scores = np.where(np.isnan(scores), self.column_means(columns, None), scores)
         if count and self.complete:
             of_columns = np.concatenate([pair[2] for pair in found])
             neighbors = np.outer(_effective(torch, K), of_columns)
@@ -79,10 +91,10 @@ class DeviceRegression(GridRegression):
             if L is None:
                 return N[:, at], None, np.ones(at.stop - at.start)
             total = L.sum(dim=1)
-            lonely = total <= VANISHING
-            scores = (N @ L.T) / torch.where(lonely, 1.0, total)
-            return torch.where(lonely, N.mean(dim=1, keepdim=True), scores), None, _effective(torch, L)
-        L = None if L is None else _scaled(torch, L)
+            isolated = total <= VANISHING
+            scores = (N @ L.T) / torch.where(isolated, 1.0, total)
+            return torch.where(isolated, N.mean(dim=1, keepdim=True), scores), None, _effective(torch, L)
+        L = None if L is None else _scale_to_largest(torch, L)
         sums, total = (part[:, at] if L is None else part @ L.T for part in parts)
         scores = torch.where(total > VANISHING, sums / torch.where(total > VANISHING, total, 1.0), torch.nan)
         if of_squares is None:
@@ -91,12 +103,12 @@ class DeviceRegression(GridRegression):
         some = squares > VANISHING
         return scores, torch.where(some, total**2 / torch.where(some, squares, 1.0), 0.0), None
 
-    def _step(self, b: _Side | None, max_bytes: float) -> int:
+    def _step(self, b: _DeviceWeights | None, max_bytes: float) -> int:
         m_B = self.Y.shape[1]
         return m_B if b is None else max(1, int(max_bytes / (24 * m_B)))
 
     @cached_property
-    def _held(self) -> tuple[Any, Any]:
+    def _scores_on_device(self) -> tuple[Any, Any]:
         """Y and its pattern on the device, transposed where they are sparse."""
         return _on(self.Y, self.device), None if self.complete else _on(self.pattern, self.device)
 
@@ -105,24 +117,28 @@ class DeviceRegression(GridRegression):
         return _on(self._mean_rows(None), self.device)
 
 
-class _Side:
-    """The weights of one kind of entities, computed on the device.
+class _DeviceWeights:
+    """The kernel weights of known entities for some of one kind, computed on the device.
 
     Parameters
     ----------
     kernel : Kernel or Mixture
-    Z : (m_new, r) array (for a mixture, several), or None for the known entities
+    selection : EntitySet
     device : str
     """
 
-    def __init__(self, kernel: AnyKernel, Z: Any, device: str) -> None:
-        self.kernels, self.given = _parts(kernel), Z
+    def __init__(self, kernel: AnyKernel, selection: EntitySet, device: str) -> None:
+        self.kernels, self.selection, self.count = _parts(kernel), selection, selection.count
         self.points = [_on(part.points, device) for part in self.kernels]
-        new = [None] * len(self.kernels) if Z is None else Z if isinstance(kernel, Mixture) else [Z]
+        new = [None] * len(self.kernels) if selection.tables is None else selection.tables
         self.new = [None if table is None else _on(np.asarray(table), device) for table in new]
         self.shares = kernel.shares if isinstance(kernel, Mixture) else None
-        self.own = kernel.own if isinstance(kernel, Mixture) and Z is None else 0.0
-        self.count = kernel.count if self.new[0] is None else int(self.new[0].shape[0])
+        self.self_weight = kernel.self_weight if isinstance(kernel, Mixture) and selection.tables is None else 0.0
+
+    def _known(self, torch: Any, at: slice) -> Any:
+        """The indices of some of the known entities, on the device."""
+        indices = np.arange(at.start, at.stop) if self.selection.indices is None else self.selection.indices[at]
+        return torch.as_tensor(indices, device=self.points[0].device)
 
     def weights(self, at: slice) -> Any:
         """The weights of the known entities for some of the new or known ones, (rows, m)."""
@@ -131,24 +147,20 @@ class _Side:
             return self._of(torch, 0, at)
         mixed: Any = 0.0
         for t, share in enumerate(self.shares):
-            if share * (1.0 - self.own) > 0:
+            if share * (1.0 - self.self_weight) > 0:
                 K = self._of(torch, t, at)
                 total = K.sum(dim=1, keepdim=True)
-                factor = share * (1.0 - self.own) / torch.where(total > VANISHING, total, torch.inf)
+                factor = share * (1.0 - self.self_weight) / torch.where(total > VANISHING, total, torch.inf)
                 mixed = K.mul_(factor) + mixed
-        if self.own > 0:
-            numbers = torch.arange(at.start, at.stop, device=self.points[0].device)
-            kept = torch.zeros((len(numbers), len(self.points[0])), dtype=torch.float64, device=numbers.device)
-            kept[numbers - at.start, numbers] = self.own
-            mixed = kept + mixed
+        if self.self_weight > 0:
+            known = self._known(torch, at)
+            kept = torch.nn.functional.one_hot(known, len(self.points[0])).to(torch.float64)
+            mixed = kept * self.self_weight + mixed
         return mixed
 
     def _of(self, torch: Any, t: int, at: slice) -> Any:
         kernel, points, Z = self.kernels[t], self.points[t], self.new[t]
-        rows = (points if Z is None else Z)[at]
-        if Z is None and kernel.alone:
-            numbers = torch.arange(at.start, at.stop, device=points.device)
-            return torch.nn.functional.one_hot(numbers, len(points)).to(torch.float64)
+        rows = points[self._known(torch, at)] if Z is None else Z[at]
         D = (rows @ points.T).mul_(-2.0)
         if kernel.cosine:
             D.add_(2.0)
@@ -156,11 +168,10 @@ class _Side:
             D.add_((rows * rows).sum(dim=1, keepdim=True)).add_((points * points).sum(dim=1))
         D.clamp_(min=0.0)
         if Z is None:
-            numbers = torch.arange(at.start, at.stop, device=points.device)
-            D[numbers - at.start, numbers] = 0.0
+            D[torch.arange(len(D), device=D.device), self._known(torch, at)] = 0.0
         if kernel.cosine:
-            return D.mul_(-0.5).add_(1.0).clamp_(min=0.0).pow_(1.0 / kernel._square)
-        return D.mul_(-0.5 / kernel._square).exp_()
+            return D.mul_(-0.5).add_(1.0).clamp_(min=0.0).pow_(1.0 / kernel.h_squared)
+        return D.mul_(-0.5 / kernel.h_squared).exp_()
 
 
 def _parts(kernel: AnyKernel) -> Sequence[Kernel]:
@@ -169,7 +180,7 @@ def _parts(kernel: AnyKernel) -> Sequence[Kernel]:
 
 def _is_simple(kernel: Kernel) -> bool:
     plain = kernel.adaptive is None and not kernel.is_truncated and not is_sparse(kernel.points)
-    return plain and not kernel.alone
+    return plain and not kernel.is_identity
 
 
 def _on(X: Array, device: str) -> Any:
@@ -190,7 +201,7 @@ def _times(K: Any, Y: Any) -> Any:
     return K @ Y if Y.layout == require_torch().strided else (Y @ K.T).T
 
 
-def _scaled(torch: Any, K: Any) -> Any:
+def _scale_to_largest(torch: Any, K: Any) -> Any:
     """Rows of weights in units of their largest; 0 where there are none."""
     most = K.amax(dim=1, keepdim=True)
     return torch.where(most > VANISHING, K / torch.where(most > VANISHING, most, 1.0), 0.0)
@@ -198,13 +209,5 @@ def _scaled(torch: Any, K: Any) -> Any:
 
 def _effective(torch: Any, K: Any) -> Array:
     """(Σ w)²/Σ w² of each row of weights, (rows,)."""
-    K = _scaled(torch, K)
+    K = _scale_to_largest(torch, K)
     return (K.sum(dim=1) ** 2 / (K * K).sum(dim=1).clamp(min=VANISHING)).cpu().numpy()
-
-
-def placed(grid: GridRegression, device: str | None) -> GridRegression:
-    """The same regression, whose scores are computed on this device; None for the host."""
-    if device is None:
-        return grid
-    require_device(device)
-    return DeviceRegression(grid.Y, grid.complete, grid.kernels, str(device))

@@ -3,28 +3,29 @@
     min over M of Σ (y_ij − ȳ − φ_iᵀ M ψ_j)² + λ‖M‖²
 
 over the observed pairs. In the coordinates that make Σ φφᵀ = diag(s) and Σ ψψᵀ = diag(t), the solution on a complete
-grid is M = Φᵀ(Y − ȳ)Ψ / (s tᵀ + λ), entry by entry. Otherwise that is what preconditions conjugate gradients. With
+grid is M = Φᵀ(Y − ȳ)Ψ / (s tᵀ + λ), entry by entry. Otherwise it preconditions conjugate gradients. With
 kernel features it is Kronecker kernel ridge regression.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
 from jointdr.prediction.heads.completion import Pairs
+from jointdr.prediction.heads.head import EntitySet, Head
 from jointdr.prediction.heads.kernels import Mixture
 from jointdr.prediction.ranking import ScoreBlock
-from jointdr.runtime import Array, dense, dense_product, is_sparse, memory, slices
+from jointdr.runtime import Array, dense_product, is_sparse, memory, slices
 
 ITERATIONS = 500
-"""Of conjugate gradients, at most."""
+"""Iterations of conjugate gradients, at most."""
 
 REDUCTION = 1e-10
 """They end when the squared gradient, in the preconditioner's norm, has fallen to this fraction."""
@@ -33,17 +34,16 @@ ROUGH_REDUCTION = 1e-6
 """The same where settings are compared: errors of prediction move by about 1e-4, in 0.4 of the time."""
 
 ENOUGH = 1e-6
-"""A warning is given if it has not fallen to this fraction."""
+"""A warning is given if the squared gradient has not fallen to this fraction."""
 
 CONSTANT = 0.2
-"""What is added to the similarities of each side, which are 1 at most: their products then include main effects."""
+"""Added to the similarities of each side, which are 1 at most, so that their products include main effects."""
 
 LANDMARKS = 2000
-"""Entities whose kernels are features, at most; of more entities a random choice is taken (Nyström's method)."""
+"""Entities whose kernels are features, at most; among more, a random choice is taken (Nyström's method)."""
 
 MOST_FEATURES = 200_000_000
-"""Of all entities together: more than 100 000 have fewer landmarks (a million 200), so that memory has a bound."""
-
+"""Features of all entities together: more than 100 000 entities have fewer landmarks (a million 200)."""
 
 AT_ONCE = 10_000
 """Entities whose similarities to the landmarks are computed at a time."""
@@ -76,7 +76,7 @@ class Coordinates:
     @staticmethod
     def linear(Z: Array) -> Coordinates:
         """The coordinates themselves; O(m r²)."""
-        Z = dense(Z)
+        Z = Z.toarray() if is_sparse(Z) else Z
         constant = float(np.sqrt(np.mean(Z**2))) or 1.0
         X = _with_constant(Z, constant)
         rotation, values = _diagonal(X)
@@ -87,13 +87,13 @@ class Coordinates:
         """Features whose inner products are the kernel; O(p³ + m p²) for p landmarks, all entities if they are few."""
         everything = slice(0, kernel.count)
         if kernel.count <= LANDMARKS:
-            values, Q = _eigen(kernel.similarities_at(None, everything) + CONSTANT)
+            values, Q = _positive_eigenpairs(kernel.similarities_at(None, everything) + CONSTANT)
             return Coordinates(kernel, Q / np.sqrt(values), Q * np.sqrt(values), values, CONSTANT)
         count = max(1, min(LANDMARKS, MOST_FEATURES // kernel.count))
         instead = "use head='kernel' or head='bilinear'"
         memory.require(16.0 * count * kernel.count, f"The kernels of {kernel.count} entities with {count}", instead)
-        landmarks = kernel.chosen(np.sort(rng.choice(kernel.count, count, replace=False)))
-        values, Q = _eigen(landmarks.similarities_at(None, slice(0, count)) + CONSTANT)
+        landmarks = kernel.take(np.sort(rng.choice(kernel.count, count, replace=False)))
+        values, Q = _positive_eigenpairs(landmarks.similarities_at(None, slice(0, count)) + CONSTANT)
         points = tuple(part.points for part in kernel.kernels)
         X = np.empty((kernel.count, len(values)))
         for at in slices(kernel.count, AT_ONCE):
@@ -101,20 +101,21 @@ class Coordinates:
         rotation, diagonal = _diagonal(X)
         return Coordinates(landmarks, Q / np.sqrt(values) @ rotation, X @ rotation, diagonal, CONSTANT)
 
-    def __call__(self, Z: Sequence[Array] | None, at: slice) -> Array:
-        """φ of some new entities, given in all descriptions, or, if Z is None, of some of the known ones."""
-        if Z is None:
-            return self.known[at]
+    def features(self, some: EntitySet, at: slice) -> Array:
+        """φ of some of these entities, (entities, q)."""
+        if some.tables is None:
+            return self.known[at if some.indices is None else some.indices[at]]
         if self.kernel is not None:
-            return (self.kernel.similarities_at(Z, at) + self.constant) @ self.rotation
-        return _with_constant(dense(Z[0][at]), self.constant) @ self.rotation
+            return (self.kernel.similarities_at(some.tables, at) + self.constant) @ self.rotation
+        Z = some.tables[0][at]
+        return _with_constant(Z.toarray() if is_sparse(Z) else Z, self.constant) @ self.rotation
 
 
 def _with_constant(Z: Array, constant: float) -> Array:
     return np.hstack([Z, np.full((len(Z), 1), constant)])
 
 
-def _eigen(K: Array) -> tuple[Array, Array]:
+def _positive_eigenpairs(K: Array) -> tuple[Array, Array]:
     """The positive eigenvalues of a kernel matrix, and their eigenvectors."""
     values, Q = np.linalg.eigh(K)
     kept = values > 1e-10 * values[-1]
@@ -129,8 +130,8 @@ def _diagonal(X: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True)
-class GridRidge:
-    """A fitted ridge regression.
+class GridRidge(Head):
+    """A fitted ridge regression on products of features of rows and columns.
 
     Attributes
     ----------
@@ -142,7 +143,7 @@ class GridRidge:
     core : (q_1, q_2) array
         M.
     mean : float
-        ȳ, of the known scores.
+        ȳ, the mean of the known scores.
     """
 
     Y: Array
@@ -171,34 +172,42 @@ class GridRidge:
             right = a.known.T @ dense_product(Y, b.known) - mean * np.outer(a.known.sum(axis=0), b.known.sum(axis=0))
         else:
             pairs = Pairs(Y, a.known, b.known)
-            right = pairs.gathered(0, pairs.y - mean, b.known)
-        core = _solved(right, curvature + penalty, pairs, penalty, reduction)
+            right = pairs.gather(0, pairs.y - mean, b.known)
+        core = _solve(right, curvature + penalty, pairs, penalty, reduction)
         return GridRidge(Y, complete, coordinates, penalty, core, mean)
 
-    def scorer(self, Z_a: Any, Z_b: Any, max_bytes: float, count: bool = False) -> Callable[[slice], ScoreBlock]:
-        """A function that predicts the scores of some rows with all columns, as `GridRegression.scorer`."""
-        a, b = self.coordinates
-        others = self.core @ b(Z_b, slice(0, self.Y.shape[1] if Z_b is None else Z_b[0].shape[0])).T
-        return lambda at: ScoreBlock(a(Z_a, at) @ others + self.mean)
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of known rows and of known columns."""
+        return int(self.Y.shape[0]), int(self.Y.shape[1])
 
-    def rows_at_once(self, n_columns: int, max_bytes: float) -> int:
-        """For how many rows scores with so many columns are computed at a time."""
+    def scorer(
+        self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False
+    ) -> Callable[[slice], ScoreBlock]:
+        """A function that predicts the scores of some rows with all columns; there are no ``neighbors``.
+
+        O(q_1 q_2 · min(rows, columns) + rows · columns · q) for q features.
+        """
+        a, b = self.coordinates
+        psi = b.features(columns, slice(0, columns.count)).T
+        if rows.count < columns.count:
+            return lambda at: ScoreBlock(a.features(rows, at) @ self.core @ psi + self.mean)
+        others = self.core @ psi
+        return lambda at: ScoreBlock(a.features(rows, at) @ others + self.mean)
+
+    def rows_at_once(self, n_columns: int, max_bytes: float, ranked: bool = False) -> int:
+        """The number of rows whose scores with so many columns fit into this memory."""
         return max(1, int(max_bytes / (8 * (2 * n_columns + 3 * len(self.core) + 2 * LANDMARKS))))
 
-    def pair_weights(self, phi: Array, psi: Array) -> Array:
-        """What each known score is multiplied by in the prediction of one pair: (m_A, m_B), or CSR if not complete.
-
-        Parameters
-        ----------
-        phi, psi : (q_1,) and (q_2,) arrays
-            φ of the row and of the column.
-        """
+    def pair_weights(self, row: EntitySet, column: EntitySet) -> Array:
+        """The factor of each known score in the prediction of one pair: (m_A, m_B), or CSR with the pattern of Y."""
         a, b = self.coordinates
         share = 1.0 if self.complete else self.Y.nnz / (self.Y.shape[0] * self.Y.shape[1])
         hessian = share * np.outer(a.values, b.values) + self.penalty
         pairs = None if self.complete else Pairs(self.Y, a.known, b.known)
-        M = _solved(np.outer(phi, psi), hessian, pairs, self.penalty)
-        if pairs is None:  # what is not in W is ȳ's, and so that of every pair
+        phi, psi = (c.features(one, slice(0, 1))[0] for c, one in zip(self.coordinates, (row, column), strict=True))
+        M = _solve(np.outer(phi, psi), hessian, pairs, self.penalty)
+        if pairs is None:  # the rest is the share of ȳ, which all pairs have in common
             total = float(a.known.sum(axis=0) @ M @ b.known.sum(axis=0))
             rest = (1 - total) / (self.Y.shape[0] * self.Y.shape[1])
             if not is_sparse(self.Y):
@@ -210,30 +219,24 @@ class GridRidge:
         return sparse.csr_array((weights, self.Y.indices, self.Y.indptr), shape=self.Y.shape)
 
 
-def _solved(right: Array, hessian: Array, pairs: Pairs | None, penalty: float, reduction: float = REDUCTION) -> Array:
+def _solve(right: Array, hessian: Array, pairs: Pairs | None, penalty: float, reduction: float = REDUCTION) -> Array:
     """M with Φᵀ(W ∘ (Φ M Ψᵀ))Ψ + λM = right; `hessian` is the diagonal of it if all pairs count the same."""
     if pairs is None:
         return right / hessian
-    M, residual = np.zeros_like(right), right.copy()
-    direction, before, first, now = np.zeros_like(right), np.inf, 0.0, 0.0
-    for iteration in range(ITERATIONS):
-        d = residual / hessian
-        now = float(np.sum(residual * d))
-        if iteration == 0:
-            first = now
-        if not now > (reduction if iteration else 0.0) * first:
-            break
-        direction = d + (now / before) * direction
-        before = now
-        change = pairs.gathered(0, pairs.products(pairs.embedded(0, direction), pairs.tables[1]), pairs.tables[1])
-        change += penalty * direction
-        length = now / float(np.sum(direction * change))
-        M += length * direction
-        residual -= length * change
-    if now > ENOUGH * first:
+    root = np.sqrt(hessian)  # scaled by it on both sides, residuals have the length that the preconditioner measures
+
+    def apply(x: Array) -> Array:
+        M = x.reshape(right.shape) / root
+        change = pairs.gather(0, pairs.products(pairs.embed(0, M), pairs.tables[1]), pairs.tables[1])
+        return ((change + penalty * M) / root).ravel()
+
+    b = (right / root).ravel()
+    operator = LinearOperator((b.size, b.size), matvec=apply, dtype=b.dtype)
+    x, unfinished = cg(operator, b, rtol=reduction**0.5, atol=0.0, maxiter=ITERATIONS)
+    if unfinished and np.linalg.norm(b - apply(x)) > ENOUGH**0.5 * np.linalg.norm(b):
         warnings.warn(
             f"Ridge regression on observed pairs has not converged after {ITERATIONS} iterations: raise alpha.",
             ConvergenceWarning,
             stacklevel=2,
         )
-    return M
+    return x.reshape(right.shape) / root

@@ -1,4 +1,4 @@
-"""What is lost where kernel sums are cut to the nearest entities: measured by exact sums for a sample of them."""
+"""The loss where kernel sums are cut to the nearest entities, measured by exact sums for a sample of them."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.prediction.heads.column_weights import Columns
+from jointdr.prediction.heads.column_weights import ColumnWeights
+from jointdr.prediction.heads.head import EntitySet, Head
 from jointdr.prediction.heads.kernels import VANISHING, Mixture
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.runtime import Array, is_sparse, slices
 
 SAMPLE = 200
-"""Entities of a kind that are looked at, at most."""
+"""Entities of a kind in the sample, at most."""
 
 FEWEST_COLUMNS, MOST_WEIGHTS = 20, 20_000_000
-"""Of many columns, so many that they have no more exact weights than these, but no fewer."""
+"""With many columns, sample only as many as keep the number of exact weights below MOST_WEIGHTS, but at least
+FEWEST_COLUMNS."""
 
 HELD = 1e12
-"""Bytes, as the exact weights of these columns are always held."""
+"""Bytes for the exact weights of the sampled columns, which are always held."""
 
 LARGE = 0.05
-"""A mean share of the weight that is worth a warning when it is left out."""
-
+"""Warn if on average more than this share of the weight is left out."""
 
 MUCH = 0.25
-"""A change of scores, in units of their standard deviation, that is worth one, too."""
+"""Warn as well if scores change by more than this fraction of their standard deviation."""
 
 
 class TruncationWarning(UserWarning):
@@ -37,7 +38,7 @@ class TruncationWarning(UserWarning):
 
 @dataclass(frozen=True)
 class SideTruncation:
-    """What is lost on one side.
+    """The loss on one side.
 
     Attributes
     ----------
@@ -48,7 +49,7 @@ class SideTruncation:
     recall : float
         The share of the truly nearest entities among those found: 1 unless the index is approximate.
     sample : int
-        Entities on which this was measured.
+        The number of entities that it was measured on.
     """
 
     nearest: int
@@ -60,7 +61,7 @@ class SideTruncation:
 
 @dataclass(frozen=True)
 class Truncation:
-    """What is lost by cutting kernel sums to the nearest entities.
+    """The loss by cutting kernel sums to the nearest entities.
 
     Attributes
     ----------
@@ -94,7 +95,7 @@ class Truncation:
         return Truncation(**sides, **numbers)  # type: ignore[arg-type]
 
     def warn_if_large(self) -> None:
-        """A warning if on average 5 % of the weight is left out, or scores change by a quarter of their spread."""
+        """Warn if on average 5 % of the weight is left out, or scores change by a quarter of their spread."""
         sides = {name: side for name, side in (("rows", self.rows), ("columns", self.columns)) if side is not None}
         if max((side.left_out for side in sides.values()), default=0.0) <= LARGE and self.changed <= MUCH * self.spread:
             return
@@ -108,19 +109,21 @@ class Truncation:
         )
 
 
-def measured(grid: GridRegression, max_bytes: float) -> Truncation | None:
+def measure_truncation(grid: Head, max_bytes: float) -> Truncation | None:
     """The loss on a sample that is always the same; None where nothing is cut.
 
     O(sample · (m_A r_1 + m_B r_2 + |Y|)), in blocks of `max_bytes`.
     """
+    if not isinstance(grid, GridRegression):
+        return None
     kernels = [kernel for kernel in grid.kernels if isinstance(kernel, Mixture)]
     if len(kernels) < 2 or not any(kernel.is_truncated for kernel in kernels):
         return None
     rng = np.random.RandomState(0)
     m_A, m_B = grid.Y.shape
     rows = np.sort(rng.choice(m_A, min(SAMPLE, m_A), replace=False))
-    columns = _sampled_columns(grid.Y, max(FEWEST_COLUMNS, min(SAMPLE, MOST_WEIGHTS // m_B)), rng)
-    exact = replace(grid, kernels=(_all_counted(kernels[0]), _all_counted(kernels[1])))
+    columns = _sample_columns(grid.Y, max(FEWEST_COLUMNS, min(SAMPLE, MOST_WEIGHTS // m_B)), rng)
+    exact = replace(grid, kernels=(count_everything(kernels[0]), count_everything(kernels[1])))
     truth, _ = _scores(exact, rows, columns, max_bytes)
     scores, neighbors = _scores(grid, rows, columns, max_bytes)
     change = np.abs(scores - truth)
@@ -134,12 +137,13 @@ def measured(grid: GridRegression, max_bytes: float) -> Truncation | None:
     )
 
 
-def _all_counted(kernel: Mixture) -> Mixture:
+def count_everything(kernel: Mixture) -> Mixture:
+    """The same mixture with weights of all entities, not of the nearest only."""
     return replace(kernel, kernels=tuple(replace(part, near=None, memo=None) for part in kernel.kernels))
 
 
-def _sampled_columns(Y: Array, size: int, rng: np.random.RandomState) -> Array:
-    """Columns of known scores drawn at random, so that those that are often scored are there."""
+def _sample_columns(Y: Array, size: int, rng: np.random.RandomState) -> Array:
+    """Columns of known scores drawn at random, so that columns with many scores are among them."""
     m_B = Y.shape[1]
     if size >= m_B or not is_sparse(Y) or Y.nnz == 0:
         return np.sort(rng.choice(m_B, min(size, m_B), replace=False))
@@ -149,37 +153,37 @@ def _sampled_columns(Y: Array, size: int, rng: np.random.RandomState) -> Array:
 
 
 def _scores(grid: GridRegression, rows: Array, columns: Array, max_bytes: float) -> tuple[Array, Array]:
-    """The scores of these rows, as if each were new, with these columns; and how many known pairs are behind each."""
-    held = Columns(grid.kernels[1], None, HELD, only=columns)
+    """The scores of these rows, as if each were new, with these columns; and the known pairs behind each."""
+    held = ColumnWeights(grid.kernels[1], EntitySet(len(columns), indices=columns), HELD)
     size = max(1, int(max_bytes / (32 * (grid.Y.shape[0] + 2 * grid.Y.shape[1]))))
     parts = []
     for part in slices(len(rows), size):
         at, kernel = rows[part], grid.kernels[0]
         assert isinstance(kernel, Mixture)
-        parts.append(grid.smoothed(kernel.weights_of_known(at, others=True), held, count=True, without=at))
+        parts.append(grid.smooth(kernel.weights_of_known(at, others=True), held, count=True, without=at))
     scores, neighbors = (np.vstack([part[k] for part in parts]) for k in (0, 1))  # type: ignore[misc]
     return scores, neighbors
 
 
 def _side(mixture: Mixture, sample: Array, others: bool, max_bytes: float) -> SideTruncation | None:
     """The share of the weight that is left out for each of a sample of known entities."""
-    if not mixture.is_truncated or (mixture.alone and not others) or mixture.count == others:
+    if not mixture.is_truncated or (mixture.is_identity and not others) or mixture.count == others:
         return None
     left, recall = np.zeros(len(sample)), 0.0
-    lent = 1.0 if others else 1.0 - mixture.own
+    lent = 1.0 if others else 1.0 - mixture.self_weight
     for kernel, share in zip(mixture.kernels, mixture.shares, strict=True):
         for part in slices(len(sample), max(1, int(max_bytes / (40 * mixture.count)))):
-            near = kernel.found(sample[part], others)
-            full = replace(kernel, near=None).found(sample[part], others)
+            near = kernel.known_distances(sample[part], others)
+            full = replace(kernel, near=None).known_distances(sample[part], others)
             counted = np.isfinite(near.D)
-            assert near.numbers is not None
+            assert near.indices is not None
             k = min(kernel.width, kernel.count - others)
             furthest = np.partition(full.D, k - 1, axis=1)[:, [k - 1]] * (1 + 1e-9)
-            reached = counted & (np.take_along_axis(full.D, near.numbers, axis=1) <= furthest)
+            reached = counted & (np.take_along_axis(full.D, near.indices, axis=1) <= furthest)
             recall += share * float(np.minimum(reached.sum(axis=1), k).sum()) / (k * len(sample))
-            K = kernel.weights_of(full)
+            K = kernel.weights_from(full)
             total = K.sum(axis=1)
-            kept = np.where(counted, np.take_along_axis(K, near.numbers, axis=1), 0.0).sum(axis=1)
+            kept = np.where(counted, np.take_along_axis(K, near.indices, axis=1), 0.0).sum(axis=1)
             left[part] += share * lent * np.where(total > VANISHING, 1.0 - kept / np.maximum(total, VANISHING), 0.0)
     left = np.maximum(left, 0.0)
     return SideTruncation(mixture.kernels[0].width, float(left.mean()), float(left.max()), recall, len(sample))

@@ -11,7 +11,6 @@ import itertools
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -20,18 +19,23 @@ from sklearn.base import clone
 from jointdr.data import By, Dyads, Split, splits
 from jointdr.directions import RankError
 from jointdr.estimators import JDR, PCA, PHD, ViewsTransformer
-from jointdr.metrics import expected_recalls
 from jointdr.prediction.association import AssociationModel
-from jointdr.prediction.heads.column_weights import Columns
-from jointdr.prediction.heads.entities import Side, Tables
+from jointdr.prediction.heads.build import (
+    HeadParameters,
+    Sides,
+    build_head,
+    describe_entities,
+    embedding_for,
+    find_bandwidths,
+    mixtures_of,
+)
+from jointdr.prediction.heads.column_weights import ColumnWeights
+from jointdr.prediction.heads.head import EntitySet
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.prediction.heads.ridge import ROUGH_REDUCTION
-from jointdr.prediction.ranking import table
 from jointdr.prediction.recommender import Recommender
-from jointdr.runtime import Array, Progress, dense, is_sparse
-
-RECALL_AT = (10, 30, 100)
-"""Links are judged by the mean of the recalls at these numbers of retrieved entities."""
+from jointdr.prediction.search.criterion import score_split
+from jointdr.runtime import Array, Progress, is_integer, is_sparse, memory
 
 ONE_SIDE = {
     f"{prefix}{side}_{name}": (f"{prefix}{name}", k)
@@ -41,18 +45,18 @@ ONE_SIDE = {
 """Names for one side of a parameter that has two."""
 
 DEFAULTS = {"bandwidth": 0.5, "raw_bandwidth": 0.5, "mix": 0.0}
-"""What the other side is where nothing has been said of it."""
+"""The value of the other side where none was given."""
 
 Setting = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """What was tried, and what was best.
+    """The settings that were tried, and the best of them.
 
     Attributes
     ----------
-    table : DataFrame, or structured array where pandas is not installed
+    table : DataFrame
         One row for each setting: its parameters, the mean of the criterion over the splits, and its standard deviation.
     best_params : dict
         Parameters of the model, for ``set_params``.
@@ -70,7 +74,7 @@ class Tuning:
         return f"Tuning({len(self.table)} settings, {self.criterion} {self.best_score:.4g} at {self.best_params})"
 
 
-def tuned(
+def tune_model(
     model: Recommender,
     dyads: Dyads,
     grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
@@ -92,7 +96,7 @@ def tuned(
         All combinations are tried. Of a sequence each is tried at the best setting of those before it. The name
         ``n_components`` stands for that of the embedding.
     by, n_splits, test_size, random_state
-        What is held out, see `splits`.
+        The held-out parts, see `splits`.
     progress : bool, optional
         Whether to show a progress bar; by default in a terminal.
     """
@@ -104,13 +108,13 @@ def tuned(
             if isinstance(values, str) or not np.iterable(values) or len(list(values)) == 0:
                 raise ValueError(f"grid has {name}={values!r}, but every parameter needs a list of values to try.")
     stages = [{_full_name(model, name): list(values) for name, values in stage.items()} for stage in stages]
-    resolved = _resolved(model, dyads)
+    resolved = resolve_embedding(model, dyads)
     unknown = sorted(
         {ONE_SIDE.get(name, (name, 0))[0] for stage in stages for name in stage} - set(resolved.get_params())
     )
     if unknown:
         raise ValueError(f"grid has parameters that {type(model).__name__} does not have: {unknown}.")
-    ranks = [int(r) for stage in stages for r in stage.get("embedding__n_components", ()) if isinstance(r, Integral)]
+    ranks = [int(r) for stage in stages for r in stage.get("embedding__n_components", ()) if is_integer(r)]
     benches = [
         _bench(resolved, split, max(ranks, default=None), n_splits)
         for split in splits(dyads, by, n_splits, test_size, random_state)
@@ -126,19 +130,30 @@ def tuned(
                 if repr(setting) not in found:
                     scores = []
                     for bench in benches:
-                        scores.append(judged(bench.scores(setting), bench.split, recall))
+                        scores.append(score_split(bench.scores(setting), bench.split, recall))
                         bar.step()
                     found[repr(setting)] = setting, scores
                 else:
                     bar.step(len(benches))
             best = max(found.values(), key=lambda item: float(np.mean(item[1])))[0]
-    rows = list(found.values())
-    names = list(dict.fromkeys(name for setting, _ in rows for name in setting))
-    columns: dict[str, Any] = {name: [_plain(setting.get(name)) for setting, _ in rows] for name in names}
-    columns["score"] = np.array([np.mean(scores) for _, scores in rows])
-    columns["std"] = np.array([np.std(scores) for _, scores in rows])
-    columns = {name: _column(values) for name, values in columns.items()}
-    return Tuning(table(**columns), best, float(columns["score"].max()), "recall" if recall else "negative rmse")
+    return _tuning(list(found.values()), best, "recall" if recall else "negative rmse")
+
+
+def _tuning(found: list[tuple[Setting, list[float]]], best: Setting, criterion: str) -> Tuning:
+    import pandas as pd
+
+    names = list(dict.fromkeys(name for setting, _ in found for name in setting))
+    columns: dict[str, Any] = {name: [_plain(setting.get(name)) for setting, _ in found] for name in names}
+    columns["score"] = [float(np.mean(scores)) for _, scores in found]
+    columns["std"] = [float(np.std(scores)) for _, scores in found]
+    table = pd.DataFrame({name: pd.Series(values, dtype=_dtype(values)) for name, values in columns.items()})
+    return Tuning(table, best, max(columns["score"]), criterion)
+
+
+def _dtype(values: list[Any]) -> Any:
+    """None, for pandas to choose, where all values are of one plain type; otherwise values stay as they are."""
+    kinds = {type(value) for value in values}
+    return None if len(kinds) == 1 and kinds <= {int, float, str} else object
 
 
 def with_sides(model: Recommender, before: Setting, values: Setting) -> Setting:
@@ -155,87 +170,9 @@ def with_sides(model: Recommender, before: Setting, values: Setting) -> Setting:
     return setting
 
 
-def recipe(model: AssociationModel, dyads: Dyads) -> list[dict[str, list[Any]]]:
-    """The stages that `AssociationModel.tune` tries by default.
-
-    Weights of angles; the power of Σ, the number of directions and the row bandwidth; how much columns borrow from each
-    other; the ridge of the normalization; how much the features as they are count beside the coordinates. Grades also
-    try kernel ridge regression. The settings of the model itself are tried first. A bilinear head tunes its penalty and
-    the number of directions, ``adaptive`` kernels their multiples.
-    """
-    if model.head == "bilinear" or model.adaptive is not None:
-        return _other_recipe(model, dyads)
-    q = {power: power**-0.5 for power in (1, 2, 3, 5, 8)}
-    borrowed = [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 1.0]
-    columns: dict[str, list[Any]] = {"column_bandwidth": [q[1], q[3], q[8]], "borrow": borrowed}
-    start: dict[str, list[Any]] = {"kernel": ["cosine"], "borrow": [0.5], "column_bandwidth": [q[3]]}
-    powers = [q[1], q[2], q[3], q[5]]
-    if isinstance(model.embedding, (str, JDR)):
-        n = min(*dyads.n_features, *dyads.shape)
-        first = {**start, "scale": [0.25, 0.5], "n_components": sorted({max(1, n // 4), max(1, n // 2), n})}
-        stages = [
-            {**first, "embedding__ridge": [0.1], "row_bandwidth": powers},
-            columns,
-            {"embedding__ridge": [0.1, 1.0, 10.0], "row_bandwidth": powers},
-            {"row_mix": [0.25, 0.5, 0.75], "raw_row_bandwidth": [q[2], q[3], q[5], q[8]]},
-            {"column_mix": [0.0, 0.5, 1.0], **columns},
-        ]
-    else:
-        stages = [{**start, "row_bandwidth": [*powers, q[8]]}, columns]
-    if not dyads.is_implicit:
-        widths = [(0.35, 0.35), (0.5, 0.35), (0.7, 0.7)]
-        ridge: dict[str, list[Any]] = {"head": ["kernel_ridge"], "kernel": ["gaussian"], "borrow": [1.0]}
-        if model.embedding is None:
-            ridge |= {"bandwidth": widths}
-        else:
-            mixes = [(0.0, 0.0), (0.5, 0.5), (0.75, 1.0), (1.0, 1.0)]
-            ridge |= {"mix": mixes, "bandwidth": [(0.5, 0.5)], "raw_bandwidth": widths}
-        stages += [{**ridge, "alpha": [0.1, 1.0]}, {"alpha": [0.03, 0.1, 0.3, 1.0]}]
-    return [{"kernel": [model.kernel]}, *stages]
-
-
-def _other_recipe(model: AssociationModel, dyads: Dyads) -> list[dict[str, list[Any]]]:
-    """For models that the weights of angles are not for."""
-    n = min(*dyads.n_features, *dyads.shape)
-    reduces = isinstance(model.embedding, (str, JDR))
-    ranks: dict[str, list[Any]] = {"n_components": sorted({max(1, n // 4), max(1, n // 2), n})} if reduces else {}
-    if model.head == "bilinear":
-        return [{"alpha": [model.alpha]}, {**ranks, "alpha": [0.001, 0.01, 0.1, 1.0, 10.0]}]
-    multiples = [0.1, 0.2, 0.4, 0.7, 1.0, 2.0]
-    rows: dict[str, list[Any]] = {**ranks, "column_bandwidth": [0.0], "row_bandwidth": multiples}
-    return [{"kernel": [model.kernel]}, rows, {"column_bandwidth": [0.0, *multiples]}]
-
-
-def judged(scores: Array, split: Split, recall: bool) -> float:
-    """How good predictions of a split are: the mean recall at 10, 30 and 100, or minus the root mean square error."""
-    truth = dense(split.test.Y)
-    if not recall:
-        observed = split.test.observed
-        mask = np.ones(truth.shape, dtype=bool) if observed is None else observed.toarray()
-        return -float(np.sqrt(np.mean((scores - truth)[mask] ** 2)))
-    if (known := split.known) is not None:
-        scores = np.where(known, -np.inf, scores)
-    positive = truth > 0
-    if split.ranked_by_column:
-        scores, positive = scores.T, positive.T
-    rows = positive.any(axis=1)
-    if not rows.any():
-        raise ValueError("What was held out has no link to judge by: raise test_size or n_splits.")
-    most = scores.shape[1]
-    ks = [k for k in RECALL_AT if k < most] or [max(1, most // 3)]  # all of a few are always found
-    return float(np.mean(expected_recalls(scores[rows], positive[rows], ks)))
-
-
 def bytes_of(X: Array) -> int:
     """The memory of a dense or sparse array."""
     return int(sum(part.nbytes for part in (X.data, X.indices, X.indptr)) if is_sparse(X) else X.nbytes)
-
-
-def _column(values: Any) -> Array:
-    column = np.empty(len(values), dtype=object)
-    column[:] = list(values)
-    kinds = {type(value) for value in values}
-    return np.asarray(values) if len(kinds) == 1 and kinds <= {int, float, str, np.float64} else column
 
 
 def _plain(value: Any) -> Any:
@@ -248,102 +185,104 @@ def _full_name(model: Recommender, name: str) -> str:
     return f"embedding__{name}" if name == "n_components" and isinstance(model, AssociationModel) else name
 
 
-def _resolved(model: Recommender, dyads: Dyads) -> Recommender:
+def resolve_embedding(model: Recommender, dyads: Dyads) -> Recommender:
     """A copy with the embedding that ``"auto"`` stands for, whose parameters can then be set."""
     model = clone(model)
     if isinstance(model, AssociationModel) and isinstance(model.embedding, str):
-        model.embedding = model._embedding_for(dyads)
+        model.embedding = embedding_for(model.embedding, dyads)
     return model
 
 
-class _Refitted:
-    """Fits the model again for every setting."""
+class _Bench:
+    """One split, on which the model is fitted again for every setting."""
 
     def __init__(self, model: Recommender, split: Split) -> None:
         self.model, self.split = model, split
 
     def scores(self, setting: Setting) -> Array:
+        """Predictions of the held-out pairs by the model with this setting."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = clone(self.model).set_params(**setting)
             return model.fit(self.split.train).predict(*self.split.new)
 
 
-class _Bench(_Refitted):
-    """One split of an `AssociationModel`, with all that several settings have in common kept."""
+class _SharedBench(_Bench):
+    """One split of an `AssociationModel`, where everything that several settings have in common is kept."""
 
     model: AssociationModel
 
     def __init__(self, model: AssociationModel, split: Split, most: int | None, n_splits: int) -> None:
         super().__init__(model, split)
         self.most = most
-        self.budget = model._block_bytes() / (4 * n_splits)  # of distances and of sums each, with room for products
+        self.max_bytes = memory.within(float(model.max_bytes), 0.4)
+        self.budget = self.max_bytes / (4 * n_splits)  # of distances and of sums each, with room for products
         self.embeddings: dict[str, ViewsTransformer] = {}
-        self.described: tuple[str, tuple[Side, Side], list[Tables | None]] | None = None
+        self.described: tuple[str, Sides, tuple[EntitySet, EntitySet]] | None = None
         self.sums: dict[Any, Any] = {}
-        self.columns: dict[Any, Columns] = {}
+        self.columns: dict[Any, ColumnWeights] = {}
 
     def scores(self, setting: Setting) -> Array:
-        """Predictions of the held-out pairs, as the model with this setting gives them."""
+        """Predictions of the held-out pairs by the model with this setting."""
         model = clone(self.model).set_params(**setting)
-        model._check_parameters()
-        if model.head != "kernel":
+        parameters, train = HeadParameters.check(model.get_params(deep=False)), self.split.train
+        sides, new = self._descriptions(model, parameters)
+        bandwidths = find_bandwidths(parameters, train, sides, self.max_bytes, model.random_state)
+        if parameters.head != "kernel":
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                embedding = self._embedding(model)
-                model._reduction = ROUGH_REDUCTION
-                return model._fit_head(self.split.train, embedding).predict(*self.split.new)
-        sides, Z = self._descriptions(model)
-        bandwidths = model._bandwidths(self.split.train, sides)
-        (h, raw), mixes = bandwidths, model._mixes()
-        assert h is not None
+                head = build_head(parameters, train.Y, train.is_complete, sides, bandwidths, ROUGH_REDUCTION)
+                return head.scorer(*new, self.max_bytes)(slice(0, new[0].count)).scores
+        (h, raw), mix = bandwidths, parameters.mix
         raw = raw or (0.0, 0.0)
-        train = self.split.train
-        grid = GridRegression(train.Y, train.is_complete, model._mixtures(sides, bandwidths))
-        row_key, column_key = (h[0], raw[0], mixes[0]), (h[1], raw[1], mixes[1], model.borrow)
+        grid = GridRegression(train.Y, train.is_complete, mixtures_of(parameters, sides, bandwidths))
+        row_key, column_key = (h[0], raw[0], mix[0]), (h[1], raw[1], mix[1], parameters.borrow)
         if row_key not in self.sums:
             if sum(bytes_of(part) for sums in self.sums.values() for part in sums) > self.budget:
                 self.sums.clear()
-            K = grid.kernels[0].weights_at(Z[0], slice(0, self.split.test.shape[0]))
-            self.sums[row_key] = grid.row_sums(K)
+            self.sums[row_key] = grid.row_sums(grid.row_weights(new[0], slice(0, new[0].count)))
         if column_key not in self.columns:
             self.columns.clear()  # they are large; settings come with the row bandwidths of one after the other
-            self.columns[column_key] = Columns(grid.kernels[1], Z[1], model._block_bytes())
-        return grid.averaged(self.sums[row_key], self.columns[column_key])[0]
+            self.columns[column_key] = ColumnWeights(grid.kernels[1], new[1], self.max_bytes)
+        return grid.average(self.sums[row_key], self.columns[column_key])[0]
 
-    def _descriptions(self, model: AssociationModel) -> tuple[tuple[Side, Side], list[Tables | None]]:
-        """Both sides up to their bandwidths, and the entities to predict; those of the last model are kept."""
+    def _descriptions(
+        self, model: AssociationModel, parameters: HeadParameters
+    ) -> tuple[Sides, tuple[EntitySet, EntitySet]]:
+        """Both sides up to their bandwidths, and the entities to predict; those of the last setting are kept."""
         params = {k: v for k, v in model.get_params().items() if k not in ("bandwidth", "raw_bandwidth", "borrow")}
-        params["mix"] = max(model._mixes()) > 0
+        params["mix"] = max(parameters.mix) > 0
         key = repr(sorted(params.items(), key=lambda item: item[0]))
-        train = self.split.train
         if self.described is None or self.described[0] != key:
             self.sums.clear()
             self.columns.clear()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                sides = model._sides_of(train, self._embedding(model))
+                sides = describe_entities(parameters, self.split.train, self._embedding(model))
             if sum(side.distance_bytes for side in sides) <= self.budget:
-                sides = (sides[0].remembering(), sides[1].remembering())
-            Z = [None if X is None else side.describe(X) for side, X in zip(sides, self.split.new, strict=True)]
-            self.described = key, sides, Z
+                sides = (sides[0].with_memos(), sides[1].with_memos())
+            a, b = (
+                EntitySet(side.count) if X is None else EntitySet(X.shape[0], side.describe(X))
+                for side, X in zip(sides, self.split.new, strict=True)
+            )
+            self.described = key, sides, (a, b)
         return self.described[1], self.described[2]
 
     def _embedding(self, model: AssociationModel) -> ViewsTransformer | None:
         """The fitted embedding with so many directions: the first of the one with the most, where that is the same."""
-        embedding = model._embedding_for(self.split.train)
+        embedding = embedding_for(model.embedding, self.split.train)
         if embedding is None:
             return None
         r = embedding.get_params()["n_components"]
         if isinstance(r, int) and self.most is not None and _is_nested(embedding):
             most = min(max(r, self.most), *self.split.train.n_features)
             try:
-                return truncated(self._fitted(clone(embedding).set_params(n_components=most)), r)
+                return truncate_embedding(self._fit(clone(embedding).set_params(n_components=most)), r)
             except RankError:  # with other parameters there may be fewer directions than in all settings
                 pass
-        return self._fitted(embedding)
+        return self._fit(embedding)
 
-    def _fitted(self, embedding: ViewsTransformer) -> ViewsTransformer:
+    def _fit(self, embedding: ViewsTransformer) -> ViewsTransformer:
         key = f"{type(embedding).__name__}{sorted(embedding.get_params().items(), key=lambda item: item[0])!r}"
         if key not in self.embeddings:
             self.embeddings[key] = embedding.fit(self.split.train)
@@ -358,7 +297,7 @@ def _is_nested(embedding: ViewsTransformer) -> bool:
     return type(embedding) in (PCA, PHD)
 
 
-def truncated(fitted: ViewsTransformer, r: int) -> ViewsTransformer:
+def truncate_embedding(fitted: ViewsTransformer, r: int) -> ViewsTransformer:
     """The embedding with the first r directions only."""
     whole = fitted.solution_
     if r > min(whole.ranks):
@@ -368,5 +307,5 @@ def truncated(fitted: ViewsTransformer, r: int) -> ViewsTransformer:
     return part.set_params(n_components=r)
 
 
-def _bench(model: Recommender, split: Split, most: int | None, n_splits: int) -> _Refitted:
-    return _Bench(model, split, most, n_splits) if isinstance(model, AssociationModel) else _Refitted(model, split)
+def _bench(model: Recommender, split: Split, most: int | None, n_splits: int) -> _Bench:
+    return _SharedBench(model, split, most, n_splits) if isinstance(model, AssociationModel) else _Bench(model, split)

@@ -1,0 +1,192 @@
+"""DyadsModel: the entities that a model was fitted to, by id and by features, and the pairs that were known."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from jointdr.data import Dyads, Entities, entities
+from jointdr.prediction.heads.head import EntitySet, Head, Tables
+from jointdr.prediction.queries import Query, known_pattern, positions_of, require_positions
+from jointdr.runtime import Array, Saved, checked_array, checked_csr, is_integer, parameters_from_json, take_rows
+
+
+class DyadsModel(Saved, BaseEstimator):
+    """A model that was fitted to a `Dyads`.
+
+    A subclass calls `_keep` in `fit`, and defines `_describe` and, where it keeps its entities, `_points`.
+    """
+
+    row_ids_: Array
+    column_ids_: Array
+    view_names_: tuple[str, str]
+    n_features_per_view_: tuple[int, int]
+    feature_names_per_view_: tuple[Array | None, Array | None]
+    _head: Head
+    _scores: Array
+    _is_complete: bool
+    _of_version_0_1: ClassVar[dict[str, Any]] = {}  # values of parameters that a file lacks, whatever the defaults are
+
+    @abstractmethod
+    def _describe(self, k: int, X: Array) -> Tables:
+        """New rows (k = 0) or columns, given by checked features, as the head takes them."""
+
+    def _points(self, k: int) -> Tables:
+        """The known rows or columns in the same way; nothing where the model does not keep them."""
+        return ()
+
+    # ---------------------------------------------------------------- entities by id and by features
+
+    def _query(self, k: int, X: Any, ids: Any, once: bool = False) -> Query:
+        """New entities or fitted ones, all or those with some ids; `once` drops ids that come again."""
+        fitted, kind = (self.row_ids_, self.column_ids_)[k], self.view_names_[k]
+        ids = list(dict.fromkeys(ids)) if once and ids is not None and not isinstance(ids, str) else ids
+        if X is None:
+            if ids is None:
+                return Query(EntitySet(len(fitted)), fitted)
+            at = require_positions(ids, fitted, kind)
+            return Query(EntitySet(len(at), indices=at), fitted[at], at)
+        new = self._checked(k, X)
+        names = np.arange(new.X.shape[0]).astype(str) if new.ids is None else new.ids
+        table = new.X
+        if ids is not None:
+            at = require_positions(ids, names, kind)
+            table, names = take_rows(table, at), names[at]
+        known = np.full(len(names), -1) if new.ids is None else positions_of(names, fitted)
+        return Query(EntitySet(len(names), self._describe(k, table)), names, known)
+
+    def _recognize(self, k: int, X: Any, ids: Array) -> Query:
+        """Entities as known ones, if all have the ids and the features of such, otherwise as new ones."""
+        new = self._checked(k, X)
+        at, tables = positions_of(ids, (self.row_ids_, self.column_ids_)[k]), self._describe(k, new.X)
+        points = self._points(k)
+        if (at >= 0).all() and all(_is_close(T, P[at]) for T, P in zip(tables, points, strict=False)):
+            return Query(EntitySet(len(at), indices=at), ids, at)
+        return Query(EntitySet(len(at), tables), ids, np.full(len(at), -1))
+
+    def _one(self, k: int, value: Any, caller: str) -> tuple[str, EntitySet]:
+        """The name of one entity, given by its id or by its features, and the entity itself."""
+        ids, kind = (self.row_ids_, self.column_ids_)[k], self.view_names_[k]
+        if isinstance(value, str) or is_integer(value):
+            at = positions_of([value], ids)
+            if at[0] < 0:
+                raise ValueError(
+                    f"No {kind!r} with the id {str(value)!r} was fitted; ids are, for example, {ids[:3].tolist()}. For "
+                    "an entity that was not fitted give its features, a table with one row."
+                )
+            return str(value), EntitySet(1, indices=at)
+        new = self._checked(k, value)
+        if new.X.shape[0] != 1:
+            raise ValueError(f"{caller} takes one {kind!r} at a time, but got {new.X.shape[0]}.")
+        return "new" if new.ids is None else str(new.ids[0]), EntitySet(1, self._describe(k, new.X))
+
+    def _look_up(self, k: int, names: list[str], new: Query | None) -> tuple[Array, Array]:
+        """Whether each id is that of a new entity, and its index among the new or the fitted ones."""
+        fitted, side = (self.row_ids_, self.column_ids_)[k], ("row", "column")[k]
+        at = positions_of(names, fitted)
+        among_new = np.full(len(at), -1) if new is None else positions_of(names, new.ids)
+        is_new = among_new >= 0
+        at = np.where(is_new, among_new, at)
+        if (at < 0).any():
+            raise ValueError(
+                f"{side} {names[int(np.argmax(at < 0))]!r} was not fitted and is in no table of new {side}s; ids are, "
+                f"for example, {fitted[:3].tolist()}."
+            )
+        return is_new, at
+
+    def _distinct(self, k: int, new: Query | None, at: Array) -> tuple[EntitySet, Array]:
+        """The different entities among these, each once, and for every one its index among them."""
+        distinct, where = np.unique(at, return_inverse=True)
+        if new is not None:
+            assert new.selection.tables is not None
+            return EntitySet(len(distinct), tuple(T[distinct] for T in new.selection.tables)), where
+        if len(distinct) == len((self.row_ids_, self.column_ids_)[k]):
+            return EntitySet(len(distinct)), where
+        return EntitySet(len(distinct), indices=distinct), where
+
+    def _checked(self, k: int, X: Any) -> Entities:
+        """A table of new entities that agrees with the tables that were fitted."""
+        name, n = self.view_names_[k], self.n_features_per_view_[k]
+        if isinstance(X, Dyads):
+            raise TypeError(f"New entities are given as tables of features, not as a Dyads: its {'AB'[k]} is one.")
+        new = entities(X, name)
+        if new.X.shape[1] != n:
+            raise ValueError(
+                f"{type(self).__name__} was fitted with {n} features of {name!r}, but got {new.X.shape[1]}."
+            )
+        fitted = self.feature_names_per_view_[k]
+        if new.feature_names is not None and fitted is not None and not np.array_equal(new.feature_names, fitted):
+            raise ValueError(f"{name!r} has other feature names, or in another order, than the table fitted.")
+        return new
+
+    # ---------------------------------------------------------------- the fit
+
+    def _keep(self, dyads: Dyads, head: Head) -> None:
+        """Keep a fitted head, and the names of what it was fitted to."""
+        self.view_names_, self.n_features_per_view_ = dyads.names, dyads.n_features
+        self.row_ids_, self.column_ids_ = dyads.row_ids, dyads.column_ids
+        self.feature_names_per_view_ = dyads.feature_names
+        self._scores, self._is_complete = dyads.Y, dyads.is_complete
+        self._head = head
+        self.__dict__.pop("known_pairs_", None)
+
+    @cached_property
+    def known_pairs_(self) -> Array:
+        """The known pairs as a CSR array, made when first asked for: of a dense Y it takes longer than a fit."""
+        return known_pattern(self._scores, self._is_complete)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_head")
+
+    # ---------------------------------------------------------------- files
+
+    def _names_to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Ids, names and known pairs, as a part of a header and arrays."""
+        arrays = {
+            "row_ids": self.row_ids_,
+            "column_ids": self.column_ids_,
+            "known.indices": self.known_pairs_.indices,
+            "known.indptr": self.known_pairs_.indptr,
+        }
+        for k, names in enumerate(self.feature_names_per_view_):
+            if names is not None:
+                arrays[f"features.{k}"] = np.asarray(names, dtype=str)
+        return {"names": list(self.view_names_), "n_features": list(self.n_features_per_view_)}, arrays
+
+    @classmethod
+    def from_arrays(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
+        """The model that `to_arrays` took apart; an error if header and arrays do not belong together."""
+        model = cls(**{**cls._of_version_0_1, **parameters_from_json(header.get("params", {}))})
+        model._read_names(header, arrays)
+        model._read(header, arrays)
+        return model
+
+    def _read(self, header: dict[str, Any], arrays: dict[str, Array]) -> None:
+        """Take a subclass's own part from header and arrays, with its head."""
+        raise TypeError(f"{type(self).__name__} cannot be loaded.")
+
+    def _read_names(self, header: dict[str, Any], arrays: dict[str, Array]) -> None:
+        """The inverse of `_names_to_arrays`."""
+        self.row_ids_, self.column_ids_ = (
+            checked_array(arrays, name, (None,), "U") for name in ("row_ids", "column_ids")
+        )
+        self.view_names_ = (str(header["names"][0]), str(header["names"][1]))
+        n_A, n_B = self.n_features_per_view_ = (int(header["n_features"][0]), int(header["n_features"][1]))
+        if min(n_A, n_B) < 1:
+            raise ValueError(f"its entities have {self.n_features_per_view_} features")
+        names = [
+            checked_array(arrays, f"features.{k}", (n,), "U").astype(object) if f"features.{k}" in arrays else None
+            for k, n in enumerate((n_A, n_B))
+        ]
+        self.feature_names_per_view_ = (names[0], names[1])
+        pattern = (np.ones(len(arrays["known.indices"])), arrays["known.indices"], arrays["known.indptr"])
+        self.known_pairs_ = checked_csr(pattern, (len(self.row_ids_), len(self.column_ids_)))
+
+
+def _is_close(T: Array, P: Array) -> bool:
+    """Whether two tables, dense or sparse, are the same up to rounding."""
+    return T.shape == P.shape and float(abs(T - P).max()) <= 1e-6 * max(float(abs(P).max()), 1e-300)

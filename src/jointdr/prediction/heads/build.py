@@ -1,0 +1,221 @@
+"""Checked parameters and described entities to a fitted head: pure functions, for fitting, tuning and loading alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from jointdr.data import Dyads
+from jointdr.estimators import JDR, ViewsTransformer, exponent_of
+from jointdr.prediction.heads.bandwidths import choose_bandwidths
+from jointdr.prediction.heads.entities import Side, Standardizer
+from jointdr.prediction.heads.kernels import Mixture
+from jointdr.prediction.heads.nearest import neighbor_counts
+from jointdr.prediction.heads.regression import GridRegression
+from jointdr.prediction.heads.ridge import REDUCTION, Coordinates, GridRidge
+from jointdr.runtime import Array, check_choice, check_integer, check_number
+
+HEADS = ("kernel", "bilinear", "kernel_ridge")
+KERNELS = ("gaussian", "cosine")
+Pair = tuple[float, float]
+"""One number for rows, one for columns."""
+Sides = tuple[Side, Side]
+
+
+class Bandwidths(NamedTuple):
+    """The bandwidths of rows and columns.
+
+    Attributes
+    ----------
+    coordinates : pair of floats
+        Those of the first description of entities: their coordinates, or raw features without an embedding.
+    raw : pair of floats, or None
+        Those of the second one, raw features, where there is one.
+    """
+
+    coordinates: Pair
+    raw: Pair | None = None
+
+
+@dataclass(frozen=True)
+class HeadParameters:
+    """The parameters of a head, checked once: see `AssociationModel` for what they mean.
+
+    Attributes
+    ----------
+    head, kernel : str
+    bandwidth : pair of floats, or None for ``"auto"``
+    raw_bandwidth : pair of floats, "auto" or None
+        None takes those of the coordinates.
+    exponent : float, or None for ``scale="auto"``
+    adaptive : int or None
+    mix : pair of floats
+    borrow, alpha : float
+    nearest : as given
+        Its meaning depends on the number of entities.
+    """
+
+    head: str
+    kernel: str
+    bandwidth: Pair | None
+    raw_bandwidth: Any
+    exponent: float | None
+    adaptive: int | None
+    mix: Pair
+    borrow: float
+    alpha: float
+    nearest: Any
+
+    @staticmethod
+    def check(given: Mapping[str, Any]) -> HeadParameters:
+        """Check the parameters of an `AssociationModel`, of which those that a head does not have are left alone."""
+        head = check_choice("head", given["head"], HEADS)
+        kernel = check_choice("kernel", given["kernel"], KERNELS)
+        borrow = check_number("borrow", given["borrow"], 0, 1, expected="a number >= 0 and <= 1")
+        alpha = check_number("alpha", given["alpha"], 0)
+        mix = pair_of(given["mix"])
+        if mix is None or not 0 <= min(mix) <= max(mix) <= 1:
+            raise ValueError(f"mix={given['mix']!r} must be a number from 0 to 1, or one for rows and one for columns.")
+        if head == "bilinear" and (max(mix) > 0 or borrow < 1):
+            raise ValueError("mix and borrow are for kernels, which head='bilinear' does not have: leave them out.")
+        if head != "kernel" and alpha == 0:
+            raise ValueError("alpha=0 leaves a ridge head without a solution: give a positive number.")
+        adaptive = check_adaptive(given["adaptive"])
+        if adaptive is not None and (kernel == "cosine" or head == "kernel_ridge"):
+            raise ValueError("adaptive is for kernel='gaussian' and head='kernel': leave it out, or change these.")
+        nearest = given["nearest"]
+        if head != "kernel" and nearest is not None and nearest != "auto":
+            raise ValueError(f"nearest={nearest!r} is for head='kernel': leave it out, or change the head.")
+        scale, raw = given["scale"], given["raw_bandwidth"]
+        return HeadParameters(
+            head=head,
+            kernel=kernel,
+            bandwidth=None if _is_auto(given["bandwidth"]) else _check_bandwidths("bandwidth", given["bandwidth"]),
+            raw_bandwidth=raw if raw is None or _is_auto(raw) else _check_bandwidths("raw_bandwidth", raw),
+            exponent=None if _is_auto(scale) else exponent_of(scale),
+            adaptive=adaptive,
+            mix=mix,
+            borrow=borrow,
+            alpha=alpha,
+            nearest=nearest,
+        )
+
+
+def embedding_for(embedding: Any, dyads: Dyads) -> ViewsTransformer | None:
+    """The embedding that the parameter of an `AssociationModel` stands for, not fitted."""
+    if embedding is None:
+        return None
+    if isinstance(embedding, str) and embedding == "auto":
+        return JDR(min(80, *dyads.n_features))
+    if not isinstance(embedding, ViewsTransformer):
+        raise TypeError(f"embedding={embedding!r} must be 'auto', a JDR or another method with its interface, or None.")
+    return clone(embedding)
+
+
+def describe_entities(parameters: HeadParameters, dyads: Dyads, embedding: ViewsTransformer | None) -> Sides:
+    """The known entities of both kinds: their coordinates and, where these are mixed in, their raw features."""
+    exponent = parameters.exponent
+    if exponent is None:  # Σ^½ as in the paper
+        exponent = 0.5 if embedding is None or isinstance(embedding, JDR) else exponent_of(embedding.scale)
+    cosine = parameters.kernel == "cosine" and parameters.head != "bilinear"
+    counts: tuple[int | None, int | None] = (None, None)
+    if parameters.head == "kernel":
+        counts = neighbor_counts(parameters.nearest, dyads.shape, parameters.adaptive)
+    with_raw = max(parameters.mix) > 0
+    a, b = (
+        Side.of(Standardizer(embedding, k, exponent, with_raw, cosine), X, parameters.adaptive, counts[k])
+        for k, X in enumerate((dyads.A, dyads.B))
+    )
+    return a, b
+
+
+def find_bandwidths(
+    parameters: HeadParameters, dyads: Dyads, sides: Sides, max_bytes: float, random_state: Any = None
+) -> Bandwidths:
+    """The bandwidths of every description: as given, or chosen on left-out rows."""
+
+    def choose(description: int) -> Pair:
+        if parameters.head == "bilinear":
+            return (1.0, 1.0)  # which has no kernel
+        kernels = (sides[0].kernel(description), sides[1].kernel(description))
+        rng = check_random_state(random_state)
+        return choose_bandwidths(dyads.Y, dyads.is_complete, kernels, max_bytes, rng, 1.0 - parameters.borrow)
+
+    h = parameters.bandwidth or choose(0)
+    if len(sides[0].points) == 1:
+        return Bandwidths(h)
+    raw = parameters.raw_bandwidth
+    return Bandwidths(h, h if raw is None else choose(1) if _is_auto(raw) else raw)
+
+
+def mixtures_of(parameters: HeadParameters, sides: Sides, bandwidths: Bandwidths) -> tuple[Mixture, Mixture]:
+    """The kernel weights of rows and of columns, of which columns keep a share of their weight for themselves."""
+    (h, raw), mix = bandwidths, parameters.mix
+    raws = (None, None) if raw is None else raw
+    return (
+        sides[0].mixture(h[0], raws[0], mix[0], 0.0),
+        sides[1].mixture(h[1], raws[1], mix[1], 1.0 - parameters.borrow),
+    )
+
+
+def build_head(
+    parameters: HeadParameters,
+    Y: Array,
+    complete: bool,
+    sides: Sides,
+    bandwidths: Bandwidths,
+    reduction: float = REDUCTION,
+) -> GridRegression | GridRidge:
+    """The fitted head; the same for the same arguments, so that a file need not keep it.
+
+    Parameters
+    ----------
+    parameters : HeadParameters
+    Y, complete
+        As in `GridRegression`.
+    sides : two Sides
+    bandwidths : Bandwidths
+    reduction : float
+        Of the squared gradient, at which a ridge head on observed pairs is solved.
+    """
+    if parameters.head == "bilinear":
+        a, b = (Coordinates.linear(side.points[0]) for side in sides)
+        return GridRidge.fit(Y, complete, (a, b), parameters.alpha, reduction)
+    mixtures = mixtures_of(parameters, sides, bandwidths)
+    if parameters.head == "kernel":
+        return GridRegression(Y, complete, mixtures)
+    if min(min(h) for h in bandwidths if h is not None) == 0:
+        raise ValueError("bandwidth 0 is for head='kernel': kernel_ridge needs positive bandwidths.")
+    a, b = (Coordinates.of_kernel(mixture, np.random.RandomState(0)) for mixture in mixtures)
+    return GridRidge.fit(Y, complete, (a, b), parameters.alpha, reduction)
+
+
+def check_adaptive(value: Any) -> int | None:
+    """The rank of the neighbour whose distance is the unit of bandwidths, or None."""
+    expected = "the number of a neighbour, an integer >= 1, or None"
+    return None if value is None else check_integer("adaptive", value, 1, expected=expected)
+
+
+def pair_of(value: Any) -> Pair | None:
+    """A number for both sides or one for each; None if it is neither."""
+    try:
+        given = np.broadcast_to(np.asarray(value, dtype=float), 2)
+    except (TypeError, ValueError):
+        return None
+    return (float(given[0]), float(given[1])) if np.isfinite(given).all() else None
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _check_bandwidths(name: str, value: Any) -> Pair:
+    given = pair_of(value)
+    if given is None or min(given) < 0:
+        raise ValueError(f"{name}={value!r} must be 'auto', a number >= 0, or one for rows and one for columns.")
+    return given
