@@ -138,7 +138,7 @@ class JointKernelRegression(Recommender):
     def _describe(self, k: int, X: Array) -> Tables:
         if k == 1:
             raise ValueError("JointKernelRegression predicts scores with known columns only: leave B_new out.")
-        return (_coordinates(X, self._map) - self._origin,)
+        return (np.asarray(X @ self._map) - self._origin,)
 
     def _row(self, u: Array) -> Array:
         """The scores of one row entity with all columns, (m_B,); O(m_A m_B²)."""
