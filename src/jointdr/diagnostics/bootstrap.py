@@ -112,7 +112,7 @@ def bootstrap(
             "use solver='exact', or fewer features."
         )
     given = prepared(fitted, X, y, sample_weight, caller="bootstrap", minimum_rows=2)
-    options = _decide_options(given.options, fitted)
+    options = _decide_options(given.method.options, fitted)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     if isinstance(X, Dyads):
         parts, counts = _tiles(X, options, n_blocks, n, seed)

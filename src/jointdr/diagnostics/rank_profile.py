@@ -164,7 +164,7 @@ def rank_profile(
     found = prepared(model, X, y, sample_weight, caller="rank_profile", minimum_rows=2)
     if len(found.views.arrays) != 2:
         raise ValueError(f"rank_profile is for two views, got {len(found.views.arrays)}.")
-    rows, options = found.rows, found.options
+    rows, options = found.rows, found.method.options
     parts = found.method.read(rows, options, 0)
     held_out = folds(parts, options)
     if "moments" in options.auto:

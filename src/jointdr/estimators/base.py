@@ -2,56 +2,48 @@
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from jointdr.data import Dyads, Transform, Views, checked_weight, raise_if_not_finite, refuse_dyads
-from jointdr.directions import OVERFLOW, Embedding, Fitted, Link, Options, checked_embedding, explain_overflow
+from jointdr.directions import OVERFLOW, Embedding, Fitted, Link, checked_embedding, explain_overflow
 from jointdr.engines import Grid, Rows, Stream
 from jointdr.estimators.inputs import check_source, check_views, remember_views
 from jointdr.estimators.method import FittingMethod
 from jointdr.estimators.output import ViewsOutput
 from jointdr.estimators.responses import IDENTITY, ResponseRule
-from jointdr.estimators.saving import load_estimator, save_estimator
+from jointdr.estimators.saving import estimator_from_arrays, estimator_to_arrays
 from jointdr.estimators.streaming import READ_ONCE, as_source, stream_of
 from jointdr.moments import Moments, merged
-from jointdr.runtime import Array
+from jointdr.runtime import Array, Saved
 
 KEEP_MOMENTS_BYTES = 100_000_000
 """`fit` keeps ``moments_`` while they are smaller than this."""
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(NamedTuple):
     """Data as a model takes it: checked views, rows with their responses made, and the model's method for them."""
 
     views: Views
     rows: Rows | Grid
     method: FittingMethod
 
-    @property
-    def options(self) -> Options:
-        """The options of the method."""
-        return self.method.options
 
-
-class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class ViewsTransformer(ViewsOutput, Saved, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """A linear embedding per view, found from moments.
 
     A subclass has the parameters ``views`` and ``scale`` and defines `_method`, and `_rule` unless it takes the
     response as `JDR` does. The embedding is solved for when it is first read, so that `partial_fit` costs one merge.
     """
 
-    fewest_views = 1
-    """How many views a method needs at least."""
+    fewest_views = 1  # that a method needs
 
     views: Any
     scale: Any
@@ -73,8 +65,6 @@ class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None): 
         # scikit-learn's own wrapper would put only the first view into a DataFrame; `_fill_containers` does all.
         super().__init_subclass__(auto_wrap_output_keys=None, **options)
 
-    # ---------------------------------------------------------------- what a subclass defines
-
     @abstractmethod
     def _method(self, n_responses: int, once: bool) -> FittingMethod:
         """The method that the parameters stand for, on views as they were checked; `once` if it may read once only."""
@@ -89,8 +79,6 @@ class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None): 
     def _takes_pairs(self, **given: Any) -> bool:
         """Whether dyads have to be read pair by pair, because every response counts by itself."""
         return False
-
-    # ---------------------------------------------------------------- fitting
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the embeddings.
@@ -229,9 +217,12 @@ class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None): 
             remember_views(self, Views(*(np.zeros((1, n)) for n in whole.n_features)))
             self.response_ = IDENTITY
             self._forget()
-            method = self._method(whole.n_responses, once=True)
-            self._keep(method.solve(parts, method.options), always=True)
+            self._solve(parts, whole.n_responses)
         return self
+
+    def _solve(self, parts: list[Moments], n_responses: int) -> None:
+        method = self._method(n_responses, once=True)
+        self._keep(method.solve(parts, method.options), always=True)
 
     @contextmanager
     def _unchanged_on_failure(self) -> Iterator[None]:
@@ -264,8 +255,6 @@ class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None): 
         self._parts = parts
         self.moments_ = merged(parts)
 
-    # ---------------------------------------------------------------- what was fitted
-
     @property
     def solution_(self) -> Embedding:
         """The fitted linear maps as one value, with the prediction of y that belongs to them."""
@@ -281,8 +270,7 @@ class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None): 
                 )
             try:
                 with explain_overflow():
-                    method = self._method(self.moments_.n_responses, once=True)
-                    self._keep(method.solve(self._parts, method.options), always=True)
+                    self._solve(self._parts, self.moments_.n_responses)
                     checked_embedding(self._embedding)
             except ValueError as error:  # an attribute that cannot be had yet
                 self.__dict__.pop("_embedding", None)
@@ -323,8 +311,6 @@ class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None): 
         ranks = self.solution_.ranks
         return ranks[0] if len(set(ranks)) == 1 else ranks
 
-    # ---------------------------------------------------------------- using it
-
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The held-out proxy criterion: how well the fitted proxy predicts that of other rows.
 
@@ -350,14 +336,14 @@ class ViewsTransformer(ViewsOutput, BaseEstimator, auto_wrap_output_keys=None): 
             raise ValueError(OVERFLOW)
         return value
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one file, which holds plain arrays only and can be loaded safely."""
-        save_estimator(self, path)
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """The fitted model as a header, which JSON can hold, and plain arrays."""
+        return estimator_to_arrays(self)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model that `save` wrote. It gives the same results to the last bit, and no code is run."""
-        return load_estimator(cls, path)
+    def from_arrays(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
+        """The model that `to_arrays` took apart."""
+        return estimator_from_arrays(cls, header, arrays)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -379,17 +365,8 @@ def prepared(
 ) -> Prepared:
     """Data as a model takes it, for what looks at a fit from outside: scores, rank profiles, bootstraps.
 
-    Parameters
-    ----------
-    model : ViewsTransformer
-        A fitted one, whose views and transform of y X and y must agree with. One that is not fitted learns them.
-    X, y, sample_weight
-        As in `fit`.
-    fitting : bool
-        Whether responses are those that moments are taken of, or those that are scored.
-    caller : str, optional
-        The name in messages; by default the model's.
-    minimum_rows : int
+    X and y must agree with a fitted model's views and transform; one that is not fitted learns them. `fitting` is
+    whether responses are those that moments are taken of, or those that are scored; `caller` is the name in messages.
     """
     reset = not hasattr(model, "view_names_")
     rows: Rows | Grid

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,19 +11,9 @@ from jointdr.data import Transform
 from jointdr.directions import Basis, Embedding, Linear, Link, Multilinear, Prediction, Quadratic
 from jointdr.estimators.options import exponent_of
 from jointdr.moments import moments_from_arrays, moments_to_arrays
-from jointdr.runtime import Array, checked_array, load_model, parameters_from_json, to_json, write_model
+from jointdr.runtime import Array, checked_array, parameters_from_json, to_json
 
 PER_VIEW_OF_EMBEDDING = ("bases", "spectra", "means", "support")
-
-
-def save_estimator(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted `ViewsTransformer`."""
-    write_model(path, type(model).__name__, *estimator_to_arrays(model))
-
-
-def load_estimator(cls: Any, path: str | os.PathLike[str]) -> Any:
-    """Read a model of this class that `save_estimator` wrote."""
-    return load_model(path, cls.__name__, partial(estimator_from_arrays, cls))
 
 
 def estimator_to_arrays(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
