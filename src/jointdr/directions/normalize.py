@@ -22,8 +22,7 @@ SMALLEST_VARIANCE = {True: 1e-31, False: 1e-292}
 """Variances below this have lost digits to underflow, in products of single and of double precision."""
 
 
-LOST_DIGITS = 0.375
-"""Warn where rounding may change results by more than ε to this power: 1e-6, and 3e-3 for float32."""
+LOST_DIGITS = 0.375  # warn where rounding may change results by more than ε to this power: 1e-6, and 3e-3 for float32
 
 
 class SingularCovarianceWarning(UserWarning):

@@ -17,8 +17,7 @@ NORMALIZATIONS = ("full", "feature", "joint", None)
 COVARIANCES: dict[Normalize, Covariance] = {"full": "full", "joint": "full", "feature": "diagonal", None: None}
 """How much of each view's covariance a normalization reads."""
 
-CROSS = frozenset({"cross"})
-"""The moments of the paper: E[y a bᵀ] of two views."""
+CROSS = frozenset({"cross"})  # the moments of the paper: E[y a bᵀ] of two views
 
 LINKS = ("auto", "bilinear", "learned")
 

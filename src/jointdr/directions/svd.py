@@ -16,8 +16,7 @@ SOLVERS = ("auto", "exact", "randomized", "countsketch")
 EXACT_UP_TO = 2000
 """``solver="auto"`` forms the proxy and decomposes it exactly while no view has more features than this."""
 
-ITERATED_FROM = 200
-"""Rows and columns of a matrix of which a few singular vectors are found by iteration."""
+ITERATED_FROM = 200  # rows and columns of a matrix of which a few singular vectors are found by iteration
 
 GRAM_DOWN_TO = 0.01
 """Singular values down to this share of the largest are as good as those of the matrix if read off MMᵀ."""

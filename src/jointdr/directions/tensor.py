@@ -21,8 +21,7 @@ from jointdr.directions.svd import left_vectors
 from jointdr.engines import LARGE_BLOCK_BYTES, RandomParts, RowBlock, Rows, SumsOfGroups, block_rows
 from jointdr.runtime import Array, as_float, dense, float_dtype, inner, is_sparse, like, namespace, to_numpy
 
-SKETCH_COLUMNS = 64
-"""Columns of a sketched unfolding, at least; passes over the data sharpen the directions afterwards."""
+SKETCH_COLUMNS = 64  # columns of a sketched unfolding, at least; passes over the data sharpen the directions afterwards
 
 
 @dataclass(frozen=True)

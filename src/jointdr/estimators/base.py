@@ -24,8 +24,7 @@ from jointdr.estimators.streaming import READ_ONCE, as_source, stream_of
 from jointdr.moments import Moments, merged
 from jointdr.runtime import Array, Saved
 
-KEEP_MOMENTS_BYTES = 100_000_000
-"""`fit` keeps ``moments_`` while they are smaller than this."""
+KEEP_MOMENTS_BYTES = 100_000_000  # `fit` keeps ``moments_`` while they are smaller than this
 
 
 class Prepared(NamedTuple):

@@ -26,14 +26,11 @@ LENGTH_SCALES = (0.75,)
 PENALTIES = (*10.0 ** np.arange(-6, 0.1, 0.5), 1e3)
 """Ridge penalties of the Fourier part, per unit of weight, that are tried; the last switches it off."""
 
-FEWEST_LEFT = 0.25
-"""A fit that leaves fewer degrees of freedom per row than this is not trusted."""
+FEWEST_LEFT = 0.25  # A fit that leaves fewer degrees of freedom per row than this is not trusted
 
-JITTER = 1e-10
-"""Relative penalty of the product part, so that collinear coordinates do no harm."""
+JITTER = 1e-10  # relative penalty of the product part, so that collinear coordinates do no harm
 
-BLOCK_BYTES = 8_000_000
-"""Features are made for this many bytes of rows at a time."""
+BLOCK_BYTES = 8_000_000  # features are made for this many bytes of rows at a time
 
 Products = Literal["cross", "all"]
 

@@ -24,8 +24,7 @@ from jointdr.runtime import Array
 ITERATIONS = 4
 """Iterations of least squares per step. Normalized features are nearly orthonormal: more of them change nothing."""
 
-TOLERANCE = 1e-4
-"""They end sooner where the step is known this well."""
+TOLERANCE = 1e-4  # they end sooner where the step is known this well
 
 Bases = tuple[Array, ...]
 Charts = tuple[tuple[Array, Array], ...]

@@ -35,11 +35,9 @@ from jointdr.runtime import Array
 PATIENCE = 2
 """A trial ends when this many sweeps in a row were no better than the best one: a single one may fail by chance."""
 
-CLEAR = 2.0
-"""One held-out fold is enough if it shows by this many standard errors that sweeps help."""
+CLEAR = 2.0  # one held-out fold is enough if it shows by this many standard errors that sweeps help
 
-CERTAIN = 5.0
-"""Beyond this many standard errors the end of a trial is a better start than JDR on all rows."""
+CERTAIN = 5.0  # beyond this many standard errors the end of a trial is a better start than JDR on all rows
 
 
 class Trial:
