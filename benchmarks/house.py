@@ -3,8 +3,8 @@
     python benchmarks/house.py [--source src/jointdr]
 
 Counts, from the sources: entries at the top, private names used across modules, the longest file, functions named by a
-bare participle, public names defined twice, docstrings that start with "What", lines. Then, by running them, the walks of
-three calls: files that are entered, functions, and how often control passes from one file to another.
+bare participle, public names defined twice, docstrings that start with "What", lines. Then, by running them, the walks
+of three calls: files that are entered, functions, and how often control passes from one file to another.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def figures(source: Path) -> dict[str, list[str]]:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
                 names[node.name].add(path)
         for node in ast.walk(tree):
-            if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)):
-                if (ast.get_docstring(node) or "").startswith("What "):
-                    what.append(f"{path}:{getattr(node, 'name', 'module')}")
+            documented = isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef))
+            if documented and (ast.get_docstring(node) or "").startswith("What "):
+                what.append(f"{path}:{getattr(node, 'name', 'module')}")
         lines = len((source / path).read_text().splitlines())
         long += [path] if lines > 400 else []
     twice = {name: {p for p in paths if not p.startswith(COMMANDS)} for name, paths in names.items()}
