@@ -30,8 +30,8 @@ from jointdr.runtime import Array, check_integer, is_number, memory, slices, to_
 if TYPE_CHECKING:
     from jointdr.prediction.search.tuning import Tuning
 
+# Parameters that a file needs as they were when the model was fitted.
 READ_BY_HEADS = ("head", "kernel", "scale", "adaptive", "mix", "borrow", "alpha", "nearest")
-"""Parameters that a file needs as they were when the model was fitted."""
 
 
 class AssociationModel(Recommender):

@@ -10,8 +10,7 @@ import numpy as np
 from jointdr.prediction.ranking import pair_table
 from jointdr.runtime import Array, csr_rows, is_sparse, slices
 
-BLOCK = 100_000
-"""Pairs that are multiplied at a time, so that they stay in the cache."""
+BLOCK = 100_000  # pairs that are multiplied at a time, so that they stay in the cache
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,8 @@ from jointdr.prediction.heads.kernels import VANISHING, Kernel
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.runtime import SQUARED_TO, Array, check_choice, is_sparse, memory, require_squares, slices, to_numpy
 
-QUERIES = 1000
-"""Rows that ``"auto"`` leaves out one at a time, at most."""
-
-SAME_POINT = 1e-10
-"""Squared distance, in units of the mean one, below which two rows are copies of each other."""
+QUERIES = 1000  # rows that ``"auto"`` leaves out one at a time, at most
+SAME_POINT = 1e-10  # squared distance, in units of the mean one, below which two rows are copies of each other
 
 
 class KernelRegression(RegressorMixin, BaseEstimator):

@@ -13,8 +13,8 @@ from jointdr.prediction.imc import IMC
 from jointdr.prediction.popularity import Popularity
 from jointdr.runtime import load_model_of
 
+# The estimators of the family by the kind in their files: also the embeddings that a saved model may hold.
 FAMILY: dict[str, Any] = {method.__name__: method for method in (IHT, JDR, OLS, PCA, PHD, SAVE, SIR, SOLS)}
-"""The estimators of the family by the kind in their files: also the embeddings that a saved model may hold."""
 
 RECOMMENDERS: dict[str, Any] = {model.__name__: model for model in (AssociationModel, IMC, Popularity)}
 

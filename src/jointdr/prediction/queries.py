@@ -13,25 +13,17 @@ from jointdr.data import Dyads, index_of
 from jointdr.prediction.heads.head import EntitySet
 from jointdr.runtime import Array, is_sparse
 
+# Ids that are compared with all fitted ones, one after the other, rather than looked up in a dictionary of these.
 FEW = 16
-"""Ids that are compared with all fitted ones, one after the other, rather than looked up in a dictionary of these."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """The entities of one kind that a call asks about.
+    """The entities of one kind that a call asks about."""
 
-    Attributes
-    ----------
-    selection : EntitySet
-        As a head takes them.
-    ids : (count,) array of str
-    at : (count,) array of int, or None
-        Their indices among the fitted entities, −1 where there is none; None for all of these in their order.
-    """
-
-    selection: EntitySet
-    ids: Array
+    selection: EntitySet  # as a head takes them
+    ids: Array  # (count,) of str
+    # (count,): their indices among the fitted entities, −1 where there is none; None for all of these in their order.
     at: Array | None = None
 
 

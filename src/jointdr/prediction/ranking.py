@@ -14,16 +14,10 @@ from jointdr.runtime import Array, csr_rows, slices
 
 @dataclass(frozen=True)
 class ScoreBlock:
-    """The scores of some rows with all columns, and notes on each of them.
+    """The scores of some rows with all columns, and notes on each of them."""
 
-    Attributes
-    ----------
-    scores : (rows, columns) array
-    notes : mapping of str to (rows, columns) arrays
-    """
-
-    scores: Array
-    notes: Mapping[str, Array] = field(default_factory=dict)
+    scores: Array  # (rows, columns)
+    notes: Mapping[str, Array] = field(default_factory=dict)  # (rows, columns) each
 
     def best(self, k: int, known: Array | None) -> tuple[Array, ...]:
         """The rows, columns, scores, ranks (from 1) and notes of the k best pairs of each row.
@@ -46,25 +40,13 @@ class ScoreBlock:
 
 @dataclass(frozen=True)
 class SparseBlock:
-    """The same for very many columns, with most of which a row has a default score.
+    """The same for very many columns, with most of which a row has a default score."""
 
-    Attributes
-    ----------
-    scores : (rows, columns) CSR array
-        Those that are not the default.
-    defaults : (d, columns) array
-    order : (d, columns) array of int
-        The columns of each kind of defaults, best first, from `order_of`.
-    which : (rows,) array of int
-        The defaults of each row.
-    notes : mapping of str to functions
-        From the rows and the columns of some pairs to their notes.
-    """
-
-    scores: Array
-    defaults: Array
-    order: Array
-    which: Array
+    scores: Array  # (rows, columns), CSR: those that are not the default
+    defaults: Array  # (d, columns)
+    order: Array  # (d, columns): the columns of each kind of defaults, best first, from `order_of`
+    which: Array  # (rows,): the defaults of each row
+    # Functions from the rows and the columns of some pairs to their notes.
     notes: Mapping[str, Callable[[Array, Array], Array]] = field(default_factory=dict)
 
     @staticmethod

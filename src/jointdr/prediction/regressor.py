@@ -16,8 +16,8 @@ from jointdr.runtime import Array, check_choice, is_integer, to_numpy
 
 HEADS = ("learned", "kernel", "bilinear")
 
+# Lengths over which a learned head may vary, in units of √d; cross-validation chooses among them.
 LENGTHS = (0.35, 0.75, 1.5)
-"""Lengths over which a learned head may vary, in units of √d; cross-validation chooses among them."""
 
 
 class JDRRegressor(RegressorMixin, BaseEstimator):

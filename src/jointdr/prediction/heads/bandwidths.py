@@ -18,43 +18,29 @@ from jointdr.prediction.heads.nearest import Distances
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.runtime import Array, csr_rows, dense, slices
 
+# Bandwidths that are tried, as multiples of the root mean square distance; three times as many if adaptive.
 MULTIPLES = np.geomspace(0.03, 1.0, 16)
-"""Bandwidths that are tried, as multiples of the root mean square distance; three times as many if adaptive."""
 
+# 1/h² of the bandwidths that are tried for cosine kernels: small integers, whose powers are fast.
 POWERS = np.array([1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64])
-"""1/h² of the bandwidths that are tried for cosine kernels: small integers, whose powers are fast."""
 
-ROWS = 400
-"""Row entities that are left out, at most."""
+ROWS = 400  # row entities that are left out, at most
 
+# With many columns, as many as keep the number of scores below MOST_SCORES, but at least FEWEST_ROWS.
 FEWEST_ROWS, MOST_SCORES = 100, 40_000_000
-"""With many columns, as many rows as keep the number of scores below MOST_SCORES, but at least FEWEST_ROWS."""
 
 Criterion = Literal["recall", "squared error"]
 
 
 @dataclass(frozen=True)
 class LeftOutRows:
-    """The known scores of row entities that are left out one at a time.
-
-    Attributes
-    ----------
-    grid : GridRegression
-    rows : Kernel
-        That of the row entities.
-    at : (rows,) array of int
-        Which row entities are left out.
-    criterion : {"recall", "squared error"}
-    k : int
-        Columns that are retrieved for a row, for the recall.
-    max_bytes : float
-    """
+    """The known scores of row entities that are left out one at a time."""
 
     grid: GridRegression
-    rows: Kernel
-    at: Array
+    rows: Kernel  # that of the row entities
+    at: Array  # (rows,): indices of those that are left out
     criterion: Criterion
-    k: int
+    k: int  # columns that are retrieved for a row, for the recall
     max_bytes: float
 
     def blocks(self) -> Iterator[tuple[Array, Distances, Array]]:

@@ -22,54 +22,31 @@ from jointdr.runtime import Array, check_choice, check_integer, check_number
 
 HEADS = ("kernel", "bilinear", "kernel_ridge")
 KERNELS = ("gaussian", "cosine")
-Pair = tuple[float, float]
-"""One number for rows, one for columns."""
+Pair = tuple[float, float]  # one number for rows, one for columns
 Sides = tuple[Side, Side]
 
 
 class Bandwidths(NamedTuple):
-    """The bandwidths of rows and columns.
+    """The bandwidths of rows and columns."""
 
-    Attributes
-    ----------
-    coordinates : pair of floats
-        Those of the first description of entities: their coordinates, or raw features without an embedding.
-    raw : pair of floats, or None
-        Those of the second one, raw features, where there is one.
-    """
-
-    coordinates: Pair
-    raw: Pair | None = None
+    coordinates: Pair  # of the first description of entities: coordinates, or raw features without an embedding
+    raw: Pair | None = None  # of the second one, raw features, where there is one
 
 
 @dataclass(frozen=True)
 class HeadParameters:
-    """The parameters of a head, checked once: see `AssociationModel` for what they mean.
-
-    Attributes
-    ----------
-    head, kernel : str
-    bandwidth : pair of floats, or None for ``"auto"``
-    raw_bandwidth : pair of floats, "auto" or None
-        None takes those of the coordinates.
-    exponent : float, or None for ``scale="auto"``
-    adaptive : int or None
-    mix : pair of floats
-    borrow, alpha : float
-    nearest : as given
-        Its meaning depends on the number of entities.
-    """
+    """The parameters of a head, checked once: see `AssociationModel` for what they mean."""
 
     head: str
     kernel: str
-    bandwidth: Pair | None
-    raw_bandwidth: Any
-    exponent: float | None
+    bandwidth: Pair | None  # None for "auto"
+    raw_bandwidth: Any  # None takes those of the coordinates
+    exponent: float | None  # None for scale="auto"
     adaptive: int | None
     mix: Pair
     borrow: float
     alpha: float
-    nearest: Any
+    nearest: Any  # its meaning depends on the number of entities
 
     @staticmethod
     def check(given: Mapping[str, Any]) -> HeadParameters:

@@ -20,45 +20,32 @@ from jointdr.engines import LARGE_BLOCK_BYTES
 from jointdr.moments import Moments
 from jointdr.runtime import Array, as_float, csr_rows, float_dtype, inner, slices
 
-CG_ITERATIONS = 30
-"""Conjugate gradient iterations per half-step at most. Where pairs are nearly independent, three or four are enough."""
+CG_ITERATIONS = 30  # per half-step at most; where pairs are nearly independent, three or four are enough
 
+# A half-step ends when the squared gradient, in the preconditioner's norm, has fallen to this fraction.
 CG_REDUCTION = 1e-4
-"""A half-step ends when the squared gradient, in the preconditioner's norm, has fallen to this fraction."""
 
+# Ridges of the proxy that are tried as starts on observed pairs, in units of the mean eigenvalue of the Gram matrices:
+# the more the pairs depend on each other, the less small eigenvalues can be relied on.
 RIDGES = (0.0, 0.01, 1.0)
-"""Ridges of the proxy that are tried as starts on observed pairs, in units of the mean eigenvalue of the Gram matrices:
-the more the pairs depend on each other, the less small eigenvalues can be relied on."""
 
+# If more than this share of the pairs is observed, a product of matrices is faster than one inner product a pair.
 DENSE_ABOVE = 0.05
-"""If more than this share of the pairs is observed, a product of matrices is faster than one inner product a pair."""
 
 Factors = tuple[Array, Array]
 
 
 @dataclass(frozen=True)
 class Spectra:
-    """Raw moments Σ a aᵀ, Σ b bᵀ and Σ a y bᵀ over the pairs, in the coordinates that make the first two diagonal.
+    """Raw moments Σ a aᵀ, Σ b bᵀ and Σ a y bᵀ over the pairs, in the coordinates that make the first two diagonal."""
 
-    Attributes
-    ----------
-    maps : two (n_k, n_k) arrays
-        From these coordinates to the features: W = maps[0] W̃. Each is D P, with D the scales of the features and P
-        orthogonal, so that ‖W̃‖ is the norm of W in units of the scaled features.
-    values : two (n_k,) arrays
-        α and β, the eigenvalues.
-    T : (n_1, n_2) array
-    weight : float
-        |Ω|.
-    y_square : float
-        Σ y².
-    """
-
+    # (n_k, n_k) each, from these coordinates to the features: W = maps[0] W̃. Each is D P, with D the scales of
+    # the features and P orthogonal, so that ‖W̃‖ is the norm of W in units of the scaled features.
     maps: tuple[Array, Array]
-    values: tuple[Array, Array]
-    T: Array
-    weight: float
-    y_square: float
+    values: tuple[Array, Array]  # (n_k,) each: α and β, the eigenvalues
+    T: Array  # (n_1, n_2)
+    weight: float  # |Ω|
+    y_square: float  # Σ y²
 
     @staticmethod
     def of(moments: Moments, scales: Sequence[Array]) -> Spectra:

@@ -20,32 +20,16 @@ from jointdr.runtime import Array, checked_array, is_sparse, matrix_from_arrays,
 
 @dataclass(frozen=True)
 class Standardizer:
-    """A map from features of entities to one or two tables that kernels can take.
+    """A map from features of entities to one or two tables that kernels can take."""
 
-    Attributes
-    ----------
-    embedding : fitted ViewsTransformer or None
-        None: raw features, and nothing else.
-    view : int
-        0 for rows, 1 for columns.
-    exponent : float
-        Coordinates are scaled by this power of Σ.
-    with_raw : bool
-        Whether raw features come second.
-    cosine : bool
-        Whether every row is scaled to length 1.
-    centers : tuple of arrays or None
-        Subtracted from each table, because distances lose digits far from 0; None for cosines and sparse tables.
-    units : tuple of floats
-        Each table is divided by it: the root mean square distance between known entities; 1 for cosines.
-    """
-
-    embedding: ViewsTransformer | None
-    view: int
-    exponent: float
-    with_raw: bool
-    cosine: bool
+    embedding: ViewsTransformer | None  # None: raw features, and nothing else
+    view: int  # 0 for rows, 1 for columns
+    exponent: float  # coordinates are scaled by this power of Σ
+    with_raw: bool  # whether raw features come second
+    cosine: bool  # whether every row is scaled to length 1
+    # Subtracted from each table, because distances lose digits far from 0; None for cosines and sparse tables.
     centers: tuple[Array | None, ...] = ()
+    # Each table is divided by it: the root mean square distance between known entities; 1 for cosines.
     units: tuple[float, ...] = ()
 
     def fit(self, X: Array) -> tuple[Standardizer, Tables]:
@@ -84,25 +68,13 @@ class Standardizer:
 
 @dataclass(frozen=True)
 class Side:
-    """The known entities of one kind.
-
-    Attributes
-    ----------
-    standardize : Standardizer
-    points : tuple of (m, r) arrays
-        The known entities in every description.
-    adaptive : int or None
-        As in `Kernel`.
-    neighbors : int or None
-        The number of nearest entities that have weights; None for all.
-    memos : tuple of dicts, or None
-        Distances, kept for other bandwidths.
-    """
+    """The known entities of one kind."""
 
     standardize: Standardizer
-    points: Tables
-    adaptive: int | None = None
-    neighbors: int | None = None
+    points: Tables  # (m, r) each: the known entities in every description
+    adaptive: int | None = None  # as in `Kernel`
+    neighbors: int | None = None  # the number of nearest entities that have weights; None for all
+    # Distances, kept for other bandwidths.
     memos: tuple[dict[Any, Distances], ...] | None = field(default=None, compare=False, repr=False)
 
     @staticmethod

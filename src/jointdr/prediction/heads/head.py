@@ -12,26 +12,16 @@ import numpy as np
 from jointdr.prediction.ranking import ScoreBlock, SparseBlock
 from jointdr.runtime import Array
 
-Tables = tuple[Array, ...]
-"""The same entities in one or several descriptions, each an (m, r) array or CSR matrix."""
+Tables = tuple[Array, ...]  # the same entities in one or several descriptions, each an (m, r) array or CSR matrix
 
 
 @dataclass(frozen=True)
 class EntitySet:
-    """The entities of one kind that scores are asked of.
-
-    Attributes
-    ----------
-    count : int
-    tables : tuple of (count, r) arrays, or None
-        New entities, in all descriptions that the head takes; None for known ones.
-    indices : (count,) array of int, or None
-        Which of the known entities; None for all of them in their order.
-    """
+    """The entities of one kind that scores are asked of."""
 
     count: int
-    tables: Tables | None = None
-    indices: Array | None = None
+    tables: Tables | None = None  # new entities, (count, r) in each description; None for known ones
+    indices: Array | None = None  # (count,): which of the known entities; None for all of them in their order
 
     @property
     def is_everything(self) -> bool:

@@ -13,8 +13,8 @@ from jointdr.prediction.heads.distances import inner_products, kth_smallest, squ
 from jointdr.prediction.heads.nearest import Distances, Index
 from jointdr.runtime import Array, is_sparse
 
+# A point whose weights add up to less than this, about 37 bandwidths from everything, has no neighbours.
 VANISHING = float(np.finfo(float).tiny)
-"""A point whose weights add up to less than this, about 37 bandwidths from everything, has no neighbours."""
 
 
 @dataclass(frozen=True)
@@ -24,29 +24,18 @@ class Kernel:
     Gaussian, exp(−‖z − z_p‖²/2h²); or the power (cos φ)^(1/h²) of the cosine kernel, with the angle φ between z and
     z_p, and 0 beyond 90°. Small angles between points of length 1 get about exp(−φ²/2h²) in both ways, but only the
     second comes to an end.
-
-    Attributes
-    ----------
-    points : (m, r) array
-        For a Gaussian centred, because distances lose digits far from 0; for cosines of length 1, and so is z.
-    bandwidth : float
-        h. With 0 a known point has weight on itself only, and a new one on the nearest known point: the limit of small
-        bandwidths, in which points lend each other nothing.
-    adaptive : int, optional
-        h is then `bandwidth` times the distance of z to its neighbour of this rank.
-    cosine : bool
-        Whether it is the cosine kernel.
-    memo : dict, optional
-        Squared distances, kept for other bandwidths. Only for points that stay what they are.
-    near : Index, optional
-        Of the points. Only the nearest ones then have weights, which are CSR arrays.
     """
 
+    # (m, r): for a Gaussian centred, because distances lose digits far from 0; for cosines of length 1, and so is z.
     points: Array
+    # h. With 0 a known point has weight on itself only, and a new one on the nearest known point: the limit of small
+    # bandwidths, in which points lend each other nothing.
     bandwidth: float
-    adaptive: int | None = None
+    adaptive: int | None = None  # h is then `bandwidth` times the distance of z to its neighbour of this rank
     cosine: bool = False
+    # Squared distances, kept for other bandwidths. Only for points that stay what they are.
     memo: dict[Any, Distances] | None = field(default=None, compare=False, repr=False)
+    # Of the points. Only the nearest ones then have weights, which are CSR arrays.
     near: Index | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -147,21 +136,11 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Mixture:
-    """Weights that are a mean of those of several kernels, each scaled to sum 1, on several descriptions of the points.
+    """The mean of the weights of several kernels, each scaled to sum 1, on several descriptions of the points."""
 
-    Attributes
-    ----------
-    kernels : tuple of Kernels
-        Each with its own coordinates of the same points.
-    shares : tuple of floats
-        Non-negative; together 1.
-    self_weight : float
-        The share of its weight that a known point keeps for itself, before the kernels.
-    """
-
-    kernels: tuple[Kernel, ...]
-    shares: tuple[float, ...]
-    self_weight: float = 0.0
+    kernels: tuple[Kernel, ...]  # each with its own coordinates of the same points
+    shares: tuple[float, ...]  # non-negative; together 1
+    self_weight: float = 0.0  # the share of its weight that a known point keeps for itself, before the kernels
 
     @property
     def count(self) -> int:

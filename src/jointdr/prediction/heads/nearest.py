@@ -15,53 +15,28 @@ import numpy as np
 
 from jointdr.runtime import Array, check_integer, is_sparse, memory, slices
 
-NEIGHBORS = 50
-"""Neighbours of an entity that count, unless another number is given."""
-
-ALL_COUNT_UP_TO = 20_000
-"""Entities of a kind that all count, unless a number of neighbours is given."""
-
-TREE_UP_TO = 4
-"""Coordinates in which a tree is faster than an inverted-file index, and misses no point."""
-
-FEW = 2000
-"""Points for which a tree is as good in any number of coordinates, and takes less to call."""
-
-APPROXIMATE_FROM = 50_000
-"""Points that are worth an approximate index."""
-
-SLOW_FROM = 200_000
-"""Points in many coordinates that should have one."""
-
-RECALL = 0.95
-"""Recall that an approximate index is tuned to, if half of its lists are enough for it."""
-
-RECALL_SAMPLE = 200
-"""Points on which the recall is measured."""
-
+NEIGHBORS = 50  # neighbours of an entity that count, unless another number is given
+ALL_COUNT_UP_TO = 20_000  # entities of a kind that all count, unless a number of neighbours is given
+TREE_UP_TO = 4  # coordinates in which a tree is faster than an inverted-file index, and misses no point
+FEW = 2000  # points for which a tree is as good in any number of coordinates, and takes less to call
+APPROXIMATE_FROM = 50_000  # points that are worth an approximate index
+SLOW_FROM = 200_000  # points in many coordinates that should have one
+RECALL = 0.95  # recall that an approximate index is tuned to, if half of its lists are enough for it
+RECALL_SAMPLE = 200  # points on which the recall is measured
+# Queries in one call of faiss: with 20 or more it computes them together, and rounding depends on their number.
 QUERIES_AT_ONCE = 16
-"""Queries in one call of faiss: with 20 or more it computes them together, and rounding depends on their number."""
 
-GATHERED_BYTES = 32_000_000
-"""Memory for the coordinates of neighbours that are compared at a time."""
+GATHERED_BYTES = 32_000_000  # memory for the coordinates of neighbours that are compared at a time
 
+# From queries and k to the indices of the nearest points, (queries, k), nearest first; −1 where fewer were found.
 Search = Callable[[Array, int], Array]
-"""From queries and k to the indices of the nearest points, (queries, k), nearest first; −1 where fewer were found."""
 
 
 class Distances(NamedTuple):
-    """Squared distances of some points to known ones.
+    """Squared distances of some points to known ones."""
 
-    Attributes
-    ----------
-    D : (queries, m) or (queries, k) array
-        Infinite where a point must not count.
-    indices : (queries, k) array of int, or None
-        Of the known points; None for all of them in their order.
-    """
-
-    D: Array
-    indices: Array | None = None
+    D: Array  # (queries, m) or (queries, k): infinite where a point must not count
+    indices: Array | None = None  # (queries, k): of the known points; None for all of them in their order
 
 
 @dataclass(frozen=True)
@@ -72,22 +47,15 @@ class Index:
     or, if there are 50 000 and faiss is installed (``pip install "jointdr[ann]"``), by an inverted-file index (faiss
     IVF), whose ``nprobe`` is raised until the recall on a sample reaches 95 %.
 
-    Attributes
-    ----------
-    points : (m, r) array, or CSR matrix
-    k : int
-        Neighbours of a point, with itself if it is a known one.
-    cosine : bool
-        Whether points have length 1, and distances are 2 − 2 cos φ, also of points without features (length 0).
-
     Notes
     -----
     Built when first searched, always in the same way: O(m r log m) for a tree, O(m^1.5 r) for an inverted file. A
     search takes O(m r) by comparing all, and about O(m^0.5 r) for each list of the inverted file that is probed.
     """
 
-    points: Array
-    k: int
+    points: Array  # (m, r) array, or CSR matrix
+    k: int  # neighbours of a point, with itself if it is a known one
+    # Whether points have length 1, and distances are 2 − 2 cos φ, also of points without features (length 0).
     cosine: bool = False
 
     @property

@@ -17,16 +17,7 @@ from jointdr.runtime import Array, matrix_from_arrays, matrix_to_arrays
 
 @dataclass(frozen=True)
 class AssociationParts:
-    """The fitted embedding, the entities in its coordinates, and the head.
-
-    Attributes
-    ----------
-    embedding : ViewsTransformer or None
-    sides : two Sides
-    bandwidths : Bandwidths
-    head : GridRegression or GridRidge
-    truncation : Truncation or None
-    """
+    """The fitted embedding, the entities in its coordinates, and the head."""
 
     embedding: ViewsTransformer | None
     sides: Sides

@@ -32,28 +32,18 @@ from jointdr.prediction.heads.kernels import VANISHING, AnyKernel, Mixture, resc
 from jointdr.prediction.ranking import ScoreBlock, SparseBlock
 from jointdr.runtime import Array, csr_rows, dense, is_sparse
 
+# Memory for the search of neighbours of columns, some at a time; the graph itself takes what it takes.
 GRAPH_BYTES = 1e8
-"""Memory for the search of neighbours of columns, some at a time; the graph itself takes what it takes."""
 
 
 @dataclass(frozen=True)
 class GridRegression(Head):
-    """Kernel regression on a grid of known scores.
+    """Kernel regression on a grid of known scores."""
 
-    Attributes
-    ----------
-    Y : (m_A, m_B) array, or CSR array
-    complete : bool
-        Whether every pair is known, those that a sparse Y does not store as 0, or those that it stores.
-    kernels : two Kernels or Mixtures
-        Of the row and of the column entities.
-    held : two arrays or None
-        The weights between all known rows and between all known columns, where they are kept: see `hold_weights`.
-    """
-
-    Y: Array
-    complete: bool
-    kernels: tuple[AnyKernel, AnyKernel]
+    Y: Array  # (m_A, m_B), dense or CSR
+    complete: bool  # whether every pair is known, those that a sparse Y does not store as 0, or those that it stores
+    kernels: tuple[AnyKernel, AnyKernel]  # of the row and of the column entities
+    # The weights between all known rows and between all known columns, where they are kept: see `hold_weights`.
     held: tuple[Array | None, Array | None] = field(default=(None, None), compare=False, repr=False)
 
     @property

@@ -25,10 +25,6 @@ class DeviceRegression(GridRegression):
 
     What is not written for it runs on the host: kernels that are adaptive, cut to the nearest entities or on sparse
     points, and new columns with bandwidth 0.
-
-    Attributes
-    ----------
-    device : str
     """
 
     device: str = "cuda"

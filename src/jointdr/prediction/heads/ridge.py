@@ -24,53 +24,36 @@ from jointdr.prediction.heads.kernels import Mixture
 from jointdr.prediction.ranking import ScoreBlock
 from jointdr.runtime import Array, dense_product, is_sparse, memory, slices
 
-ITERATIONS = 500
-"""Iterations of conjugate gradients, at most."""
+ITERATIONS = 500  # iterations of conjugate gradients, at most
+REDUCTION = 1e-10  # they end when the squared gradient, in the preconditioner's norm, has fallen to this fraction
 
-REDUCTION = 1e-10
-"""They end when the squared gradient, in the preconditioner's norm, has fallen to this fraction."""
-
+# The same where settings are compared: errors of prediction move by about 1e-4, in 0.4 of the time.
 ROUGH_REDUCTION = 1e-6
-"""The same where settings are compared: errors of prediction move by about 1e-4, in 0.4 of the time."""
 
-ENOUGH = 1e-6
-"""A warning is given if the squared gradient has not fallen to this fraction."""
+ENOUGH = 1e-6  # a warning is given if the squared gradient has not fallen to this fraction
 
+# Added to the similarities of each side, which are 1 at most, so that their products include main effects.
 CONSTANT = 0.2
-"""Added to the similarities of each side, which are 1 at most, so that their products include main effects."""
 
+# Entities whose kernels are features, at most; among more, a random choice is taken (Nyström's method).
 LANDMARKS = 2000
-"""Entities whose kernels are features, at most; among more, a random choice is taken (Nyström's method)."""
 
+# Features of all entities together: more than 100 000 entities have fewer landmarks (a million 200).
 MOST_FEATURES = 200_000_000
-"""Features of all entities together: more than 100 000 entities have fewer landmarks (a million 200)."""
 
-AT_ONCE = 10_000
-"""Entities whose similarities to the landmarks are computed at a time."""
+AT_ONCE = 10_000  # entities whose similarities to the landmarks are computed at a time
 
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Features φ of entities, turned so that Σ φφᵀ over the known ones is diagonal.
+    """Features φ of entities, turned so that Σ φφᵀ over the known ones is diagonal."""
 
-    Attributes
-    ----------
-    kernel : Mixture or None
-        Features are its similarities to some entities, plus a constant; None for the coordinates themselves.
-    rotation : (p, q) array
-        From the features to φ.
-    known : (m, q) array
-        φ of the known entities.
-    values : (q,) array
-        The diagonal.
-    constant : float
-        One more feature, or what is added to similarities, so that scores may also depend on one side alone.
-    """
-
+    # Features are its similarities to some entities, plus a constant; None for the coordinates themselves.
     kernel: Mixture | None
-    rotation: Array
-    known: Array
-    values: Array
+    rotation: Array  # (p, q): from the features to φ
+    known: Array  # (m, q): φ of the known entities
+    values: Array  # (q,): the diagonal
+    # One more feature, or what is added to similarities, so that scores may also depend on one side alone.
     constant: float
 
     @staticmethod
@@ -131,27 +114,14 @@ def _diagonal(X: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class GridRidge(Head):
-    """A fitted ridge regression on products of features of rows and columns.
+    """A fitted ridge regression on products of features of rows and columns."""
 
-    Attributes
-    ----------
-    Y : (m_A, m_B) array, or CSR array
-    complete : bool
-    coordinates : two Coordinates
-    penalty : float
-        λ.
-    core : (q_1, q_2) array
-        M.
-    mean : float
-        ȳ, the mean of the known scores.
-    """
-
-    Y: Array
+    Y: Array  # (m_A, m_B), dense or CSR
     complete: bool
     coordinates: tuple[Coordinates, Coordinates]
-    penalty: float
-    core: Array
-    mean: float
+    penalty: float  # λ
+    core: Array  # (q_1, q_2): M
+    mean: float  # ȳ, the mean of the known scores
 
     @staticmethod
     def fit(

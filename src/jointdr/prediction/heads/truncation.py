@@ -15,21 +15,14 @@ from jointdr.prediction.heads.kernels import VANISHING, Mixture
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.runtime import Array, is_sparse, slices
 
-SAMPLE = 200
-"""Entities of a kind in the sample, at most."""
+SAMPLE = 200  # entities of a kind in the sample, at most
 
+# With many columns, as many as keep the number of exact weights below MOST_WEIGHTS, but at least FEWEST_COLUMNS.
 FEWEST_COLUMNS, MOST_WEIGHTS = 20, 20_000_000
-"""With many columns, sample only as many as keep the number of exact weights below MOST_WEIGHTS, but at least
-FEWEST_COLUMNS."""
 
-HELD = 1e12
-"""Bytes for the exact weights of the sampled columns, which are always held."""
-
-LARGE = 0.05
-"""Warn if on average more than this share of the weight is left out."""
-
-MUCH = 0.25
-"""Warn as well if scores change by more than this fraction of their standard deviation."""
+HELD = 1e12  # bytes for the exact weights of the sampled columns, which are always held
+LARGE = 0.05  # warn if on average more than this share of the weight is left out
+MUCH = 0.25  # warn as well if scores change by more than this fraction of their standard deviation
 
 
 class TruncationWarning(UserWarning):

@@ -8,8 +8,8 @@ from jointdr.data import Dyads, Split
 from jointdr.metrics import expected_recalls
 from jointdr.runtime import Array, dense
 
+# Implicit feedback is judged by the mean of the recalls at these numbers of retrieved entities.
 RECALL_AT = (10, 30, 100)
-"""Implicit feedback is judged by the mean of the recalls at these numbers of retrieved entities."""
 
 
 def score_split(scores: Array, split: Split, recall: bool) -> float:

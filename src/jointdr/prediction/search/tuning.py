@@ -37,16 +37,14 @@ from jointdr.prediction.recommender import Recommender
 from jointdr.prediction.search.criterion import score_split
 from jointdr.runtime import Array, Progress, is_integer, is_sparse, memory
 
+# Names for one side of a parameter that has two.
 ONE_SIDE = {
     f"{prefix}{side}_{name}": (f"{prefix}{name}", k)
     for prefix, name in (("", "bandwidth"), ("raw_", "bandwidth"), ("", "mix"))
     for k, side in enumerate(("row", "column"))
 }
-"""Names for one side of a parameter that has two."""
 
-DEFAULTS = {"bandwidth": 0.5, "raw_bandwidth": 0.5, "mix": 0.0}
-"""The value of the other side where none was given."""
-
+DEFAULTS = {"bandwidth": 0.5, "raw_bandwidth": 0.5, "mix": 0.0}  # the value of the other side where none was given
 Setting = dict[str, Any]
 
 
