@@ -50,17 +50,9 @@ class Explanation:
 
 
 def explain_pair(weights: Any, Y: Array, ids: tuple[Array, Array], names: tuple[str, str], k: int) -> Explanation:
-    """The largest contributions to Σ w_pq y_pq.
+    """The largest contributions to Σ w_pq y_pq, with the ids of known rows and columns, and the names of the pair.
 
-    Parameters
-    ----------
-    weights : (m_A, m_B) array, Products, or CSR array with the pattern of Y
-    Y : (m_A, m_B) array, or CSR array
-    ids : two arrays of str
-        Of the known rows and columns.
-    names : two str
-        Of the predicted pair.
-    k : int
+    `weights` are an (m_A, m_B) array, `Products`, or a CSR array with the pattern of Y.
     """
     if is_sparse(Y):
         i, j = csr_rows(Y), Y.indices

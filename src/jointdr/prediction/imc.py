@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -18,7 +17,7 @@ from jointdr.prediction.heads.completion import Factors, Pairs, Spectra, on_grid
 from jointdr.prediction.heads.distances import unit_rows
 from jointdr.prediction.heads.head import EntitySet, Head, Tables
 from jointdr.prediction.queries import as_dyads
-from jointdr.prediction.ranking import ScoreBlock
+from jointdr.prediction.ranking import ScoreBlock, Scorer
 from jointdr.prediction.recommender import Recommender
 from jointdr.runtime import (
     Array,
@@ -42,14 +41,7 @@ class InnerProducts(Head):
     rows: Array
     columns: Array
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of known rows and of known columns."""
-        return len(self.rows), len(self.columns)
-
-    def scorer(
-        self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False
-    ) -> Callable[[slice], ScoreBlock]:
+    def scorer(self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False) -> Scorer:
         """A function from a slice of these rows to their scores with all of these columns; O(rows · columns · r)."""
         (others,) = columns.take((self.columns,), slice(0, columns.count))
         return lambda at: ScoreBlock(rows.take((self.rows,), at)[0] @ others.T)
@@ -151,12 +143,8 @@ class IMC(Recommender):
 
         Parameters
         ----------
-        Y : Dyads, or (m_A, m_B) array or sparse matrix of scores
-            Samples (a, b, y) go in as ``Dyads.from_samples((A, B), y)``.
-        A, B : (m_A, n_1) and (m_B, n_2) tables
-            Unless Y is a `Dyads`.
-        observed : None, "stored" or mask
-            As in `Dyads`.
+        Y, A, B, observed
+            As in `AssociationModel.fit`.
         """
         dyads = as_dyads(Y, A, B, observed)
         self._check_parameters(dyads)

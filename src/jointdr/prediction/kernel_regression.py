@@ -123,14 +123,13 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         self.y_mean_ = float(np.average(y, weights=w))
         units = tuple(spread(Z, w) for Z in views)
         self.centers_ = [Z.mean(axis=0) for Z in views]
-        if isinstance(self.bandwidth, str):
-            check_choice("bandwidth", self.bandwidth, ("auto",), expected="give 'auto', a number or one per view")
+        given = self._given_bandwidths(len(views))
+        if given is None:
             c = self._best_multiple(views, units)
-            self.bandwidth_ = tuple(c * s if k is None else c for s in units)
-        else:
-            self.bandwidth_ = self._given(len(views))
-            if 0 in self.bandwidth_:
-                raise ValueError(f"bandwidth={self.bandwidth!r} must be positive: 0 is for a side of a Dyads.")
+            given = tuple(c * s if k is None else c for s in units)
+        elif 0 in given:
+            raise ValueError(f"bandwidth={self.bandwidth!r} must be positive: 0 is for a side of a Dyads.")
+        self.bandwidth_ = given
         self.points_ = self._scale(views, self.bandwidth_)
         return self
 
@@ -139,12 +138,11 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         centers = [Z.mean(axis=0) for Z in points]
         points = [require_squares(Z - c, "X") for Z, c in zip(points, centers, strict=True)]
         a, b = (Kernel(Z, 1.0, self.adaptive) for Z in points)
-        if isinstance(self.bandwidth, str):
-            check_choice("bandwidth", self.bandwidth, ("auto",), expected="give 'auto', a number or one per view")
+        given = self._given_bandwidths(2)
+        if given is None:
             rng = check_random_state(self.random_state)
-            self.bandwidth_ = choose_bandwidths(dyads.Y, dyads.is_complete, (a, b), self._block_bytes(), rng)
-        else:
-            self.bandwidth_ = self._given(2)
+            given = choose_bandwidths(dyads.Y, dyads.is_complete, (a, b), self._block_bytes(), rng)
+        self.bandwidth_ = given
         kernels = (a.at(self.bandwidth_[0]), b.at(self.bandwidth_[1]))
         self.grid_ = GridRegression(dyads.Y, dyads.is_complete, kernels)
         self.y_mean_ = self.grid_.mean
@@ -152,7 +150,11 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         self.view_widths_ = [Z.shape[1] for Z in points]
         return self
 
-    def _given(self, n_views: int) -> tuple[float, ...]:
+    def _given_bandwidths(self, n_views: int) -> tuple[float, ...] | None:
+        """One for each view; None for "auto"."""
+        if isinstance(self.bandwidth, str):
+            check_choice("bandwidth", self.bandwidth, ("auto",), expected="give 'auto', a number or one per view")
+            return None
         try:
             h = np.atleast_1d(np.asarray(self.bandwidth, dtype=float))
         except (TypeError, ValueError):
@@ -267,20 +269,15 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         return [np.hstack(parts)]
 
     def _views(self, X: Any, reset: bool) -> list[Array]:
-        several = (
-            isinstance(X, (tuple, Views))
-            or type(X) is dict
-            or (isinstance(X, list) and any(np.ndim(Z) == 2 for Z in X))
-        )
-        if not several:
+        listed = isinstance(X, list) and any(np.ndim(Z) == 2 for Z in X)
+        if not (listed or isinstance(X, (tuple, Views)) or type(X) is dict):
             try:
                 X = validate_data(self, X, dtype=np.float64, reset=reset, ensure_min_samples=2 if reset else 1)
             except (TypeError, ValueError) as error:
                 raise type(error)(str(error) if "X" in str(error) else f"X: {error}") from error
             views = [X]
         else:
-            tables = as_views(X, "KernelRegression").arrays
-            views = [_dense(Z) for Z in tables]
+            views = [_dense(Z) for Z in as_views(X, "KernelRegression").arrays]
             if not all(np.isfinite(Z).all() for Z in views):
                 raise ValueError("X contains NaN or infinity.")
         widths = [Z.shape[1] for Z in views]

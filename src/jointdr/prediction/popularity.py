@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from jointdr.data import Dyads
 from jointdr.prediction.heads.head import EntitySet, Head, Tables
 from jointdr.prediction.queries import as_dyads
-from jointdr.prediction.ranking import ScoreBlock
+from jointdr.prediction.ranking import ScoreBlock, Scorer
 from jointdr.prediction.recommender import Recommender
 from jointdr.runtime import Array, checked_array
 
@@ -25,14 +24,7 @@ class Means(Head):
     columns: Array
     overall: float
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of known rows and of known columns."""
-        return len(self.rows), len(self.columns)
-
-    def scorer(
-        self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False
-    ) -> Callable[[slice], ScoreBlock]:
+    def scorer(self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False) -> Scorer:
         """The mean of the column; where that is new the mean of the row, and where both are new that of all."""
         everything = slice(0, columns.count)
         if columns.tables is None:

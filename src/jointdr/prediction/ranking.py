@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,20 +77,19 @@ class SparseBlock:
         return j[top], score[top]
 
 
+Scorer = Callable[[slice], ScoreBlock]  # from some rows to their scores, which may be changed
+SparseScorer = Callable[[slice], SparseBlock]
+AnyScorer = Scorer | SparseScorer
+
+
 def best_columns(
-    scorer: Callable[[slice], ScoreBlock | SparseBlock],
-    row_ids: Array,
-    column_ids: Array,
-    k: int,
-    known: Array | None = None,
-    size: int = 100,
+    scorer: AnyScorer, row_ids: Array, column_ids: Array, k: int, known: Array | None = None, size: int = 100
 ) -> Any:
     """The k best columns of every row, best first; columns of equal scores in their order.
 
     Parameters
     ----------
-    scorer : callable
-        scorer(slice) is a block of these rows, whose scores may be changed.
+    scorer : Scorer or SparseScorer
     row_ids, column_ids : arrays of str
     k : int
     known : (m_A, m_B) CSR array, optional
@@ -103,21 +102,16 @@ def best_columns(
     DataFrame with the columns row, column, score and rank (from 1), and one for each note
     """
     parts: list[tuple[Array, ...]] = []
-    names: list[str] = []
-    for at, block, found in _best_blocks(scorer, row_ids, column_ids, k, known, size):
-        names = list(block.notes)
-        parts.append((at.start + found[0], *found[1:]))
-    i, j, score, rank, *rest = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return pair_table(row_ids[i], column_ids[j], score, rank, dict(zip(names, rest, strict=True)))
+    for at in slices(len(row_ids), size):
+        block = scorer(at)
+        i, *rest = block.best(min(k, len(column_ids)), None if known is None else known[at])
+        parts.append((at.start + i, *rest))
+    i, j, score, rank, *notes = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return pair_table(row_ids[i], column_ids[j], score, rank, dict(zip(block.notes, notes, strict=True)))
 
 
 def best_rows(
-    scorer: Callable[[slice], ScoreBlock],
-    row_ids: Array,
-    column_ids: Array,
-    k: int,
-    known: Array | None = None,
-    size: int = 100,
+    scorer: Scorer, row_ids: Array, column_ids: Array, k: int, known: Array | None = None, size: int = 100
 ) -> Any:
     """The k best rows of every column, as `best_columns`; scorer(slice) is a block of these columns, transposed."""
     turned = best_columns(scorer, column_ids, row_ids, k, known, size)
@@ -126,18 +120,13 @@ def best_rows(
 
 
 def best_pairs(
-    scorer: Callable[[slice], ScoreBlock | SparseBlock],
-    row_ids: Array,
-    column_ids: Array,
-    k: int,
-    known: Array | None = None,
-    size: int = 100,
+    scorer: AnyScorer, row_ids: Array, column_ids: Array, k: int, known: Array | None = None, size: int = 100
 ) -> Any:
     """The k best pairs of all, as `best_columns`; pairs of equal scores in the order of rows and columns."""
     kept: list[Array] = []
-    names: list[str] = []
-    for at, block, (i, j, score, _, *notes) in _best_blocks(scorer, row_ids, column_ids, k, known, size):
-        names = list(block.notes)
+    for at in slices(len(row_ids), size):
+        block = scorer(at)
+        i, j, score, _, *notes = block.best(min(k, len(column_ids)), None if known is None else known[at])
         parts = [at.start + i, j, score, *notes]
         kept = [np.concatenate(pair) for pair in zip(kept, parts, strict=True)] if kept else parts
         if len(kept[2]) > k:  # what cannot be among the best goes at once; what may equal the last stays
@@ -145,22 +134,8 @@ def best_pairs(
             kept = [column[worth] for column in kept]
     i, j, score, *notes = kept
     top = np.lexsort((j, i, -round_scores(score[None])[0]))[:k]
-    rest = {name: note[top] for name, note in zip(names, notes, strict=True)}
+    rest = {name: note[top] for name, note in zip(block.notes, notes, strict=True)}
     return pair_table(row_ids[i[top]], column_ids[j[top]], score[top], np.arange(len(top)) + 1, rest)
-
-
-def _best_blocks(
-    scorer: Callable[[slice], ScoreBlock | SparseBlock],
-    row_ids: Array,
-    column_ids: Array,
-    k: int,
-    known: Array | None,
-    size: int,
-) -> Iterator[tuple[slice, ScoreBlock | SparseBlock, tuple[Array, ...]]]:
-    """Some rows, their block, and the k best pairs of each of them."""
-    for at in slices(len(row_ids), size):
-        block = scorer(at)
-        yield at, block, block.best(min(k, len(column_ids)), None if known is None else known[at])
 
 
 def _largest(S: Array, k: int) -> Array:

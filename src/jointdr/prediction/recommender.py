@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from jointdr.data import Dyads
 from jointdr.prediction.dyads_model import DyadsModel
 from jointdr.prediction.heads.head import EntitySet
 from jointdr.prediction.queries import Query, as_dyads, known_between, list_pairs
-from jointdr.prediction.ranking import ScoreBlock, best_columns, best_pairs, best_rows, pair_table
+from jointdr.prediction.ranking import ScoreBlock, Scorer, best_columns, best_pairs, best_rows, pair_table
 from jointdr.prediction.search.criterion import held_out_score
 from jointdr.runtime import Array, check_choice, check_integer, memory, slices
 
@@ -174,7 +174,7 @@ class Recommender(DyadsModel):
             known = None if known is None else known.T.tocsr()
             return best_rows(self._column_scorer(a.selection, b.selection), a.ids, b.ids, k, known, size)
         ranker = self._head.ranker(a.selection) if b.selection.is_everything else None
-        scorer: Callable[[slice], Any] = ranker or head.scorer(a.selection, b.selection, held, count=True)
+        scorer = ranker or head.scorer(a.selection, b.selection, held, count=True)
         size = head.rows_at_once(len(b.ids), held, ranked=ranker is not None)
         return (best_columns if by == "rows" else best_pairs)(scorer, a.ids, b.ids, k, known, size)
 
@@ -264,7 +264,7 @@ class Recommender(DyadsModel):
         for at in slices(rows.count, head.rows_at_once(columns.count, held)):
             yield at, scorer(at)
 
-    def _column_scorer(self, rows: EntitySet, columns: EntitySet) -> Callable[[slice], ScoreBlock]:
+    def _column_scorer(self, rows: EntitySet, columns: EntitySet) -> Scorer:
         """A function from some of these columns to their scores with all of these rows, transposed."""
 
         def block(at: slice) -> ScoreBlock:

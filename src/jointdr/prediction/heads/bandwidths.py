@@ -56,7 +56,9 @@ class LeftOutRows:
         held = ColumnWeights(columns, EntitySet(columns.count), self.max_bytes / 2)
         for at, found, Y in self.blocks():
             truth = dense(Y)
-            observed = np.ones(truth.shape, dtype=bool) if self.grid.complete else _pattern(Y)
+            observed = np.full(truth.shape, self.grid.complete)
+            if not self.grid.complete:
+                observed[csr_rows(Y), Y.indices] = True
             for i, h in enumerate(bandwidths):
                 K = self.rows.at(h).weights_from(found._replace(D=found.D.copy()))
                 scores, _ = self.grid.smooth(K, held, without=at)
@@ -111,7 +113,8 @@ def choose_bandwidths(
         at = np.sort(rng.choice(at, most, replace=False))
     a, b = (replace(kernel, memo={}) if kernel.is_truncated else kernel for kernel in kernels)
     grid = GridRegression(Y, complete, kernels)
-    left_out = LeftOutRows(grid, a, at, "recall" if recall else "squared error", top_of(m_B), max_bytes)
+    top = max(1, min(100, m_B // 10))  # the columns that a user would look at
+    left_out = LeftOutRows(grid, a, at, "recall" if recall else "squared error", top, max_bytes)
     rows, columns = multiples(a), [0.0, *multiples(b)[::2]]
     mixed = [Mixture((b.at(h),), (1.0,), self_weight) for h in columns]
     i = int(np.argmax(left_out.gains(rows, mixed[0])))
@@ -133,14 +136,3 @@ def informative_rows(Y: Array, complete: bool, positive: bool) -> Array:
     if positive:
         return np.flatnonzero(np.asarray((Y > 0).sum(axis=1)).ravel())
     return np.arange(Y.shape[0]) if complete else np.flatnonzero(np.diff(Y.indptr))
-
-
-def top_of(n_columns: int) -> int:
-    """The number of columns that a user would look at: a tenth of them, at most 100."""
-    return max(1, min(100, n_columns // 10))
-
-
-def _pattern(Y: Array) -> Array:
-    mask = np.zeros(Y.shape, dtype=bool)
-    mask[csr_rows(Y), Y.indices] = True
-    return mask

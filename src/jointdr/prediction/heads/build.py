@@ -105,7 +105,7 @@ def describe_entities(parameters: HeadParameters, dyads: Dyads, embedding: Views
         counts = neighbor_counts(parameters.nearest, dyads.shape, parameters.adaptive)
     with_raw = max(parameters.mix) > 0
     a, b = (
-        Side.of(Standardizer(embedding, k, exponent, with_raw, cosine), X, parameters.adaptive, counts[k])
+        Side(*Standardizer(embedding, k, exponent, with_raw, cosine).fit(X), parameters.adaptive, counts[k])
         for k, X in enumerate((dyads.A, dyads.B))
     )
     return a, b
@@ -150,15 +150,7 @@ def build_head(
 ) -> GridRegression | GridRidge:
     """The fitted head; the same for the same arguments, so that a file need not keep it.
 
-    Parameters
-    ----------
-    parameters : HeadParameters
-    Y, complete
-        As in `GridRegression`.
-    sides : two Sides
-    bandwidths : Bandwidths
-    reduction : float
-        Of the squared gradient, at which a ridge head on observed pairs is solved.
+    A ridge head on observed pairs is solved up to this `reduction` of the squared gradient.
     """
     if parameters.head == "bilinear":
         a, b = (Coordinates.linear(side.points[0]) for side in sides)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -43,9 +42,7 @@ class ColumnWeights:
             self.held = self._weights(slice(0, self.count))
 
     def _weights(self, at: slice) -> Array:
-        if self.columns.indices is not None:
-            return self.kernel.weights_of_known(self.columns.indices[at])
-        L = self.kernel.weights_at(kernel_tables(self.kernel, self.columns), at)
+        L = kernel_weights(self.kernel, self.columns, at)
         # A known column is its own neighbour, so that nothing vanishes.
         return L if self.columns.tables is None else scale_to_largest(L)
 
@@ -145,9 +142,13 @@ class ColumnWeights:
         return np.concatenate([effective_number(L) for _, L in self._parts()])
 
 
-def kernel_tables(kernel: AnyKernel, some: EntitySet) -> Any:
-    """New entities as a kernel takes them: one table, or all of them for a mixture; None for known ones."""
-    return some.tables if some.tables is None or isinstance(kernel, Mixture) else some.tables[0]
+def kernel_weights(kernel: AnyKernel, some: EntitySet, at: slice) -> Array:
+    """The weights of the known entities for some of these, (rows, m)."""
+    if some.indices is not None:
+        return kernel.weights_of_known(some.indices[at])
+    if isinstance(kernel, Mixture):
+        return kernel.weights_at(some.tables, at)
+    return kernel.weights_at(None if some.tables is None else some.tables[0], at)
 
 
 def row_totals(K: Array) -> Array:

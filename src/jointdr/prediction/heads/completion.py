@@ -60,7 +60,6 @@ class Spectra:
         return Spectra((maps[0], maps[1]), (values[0], values[1]), T, moments.weight, y_square)
 
     def transpose(self) -> Spectra:
-        """The same with a and b exchanged."""
         return Spectra(self.maps[::-1], self.values[::-1], self.T.T, self.weight, self.y_square)
 
     def proxy_factors(self, r: int, ridge: float = 0.0) -> Factors:

@@ -77,26 +77,18 @@ class Side:
     # Distances, kept for other bandwidths.
     memos: tuple[dict[Any, Distances], ...] | None = field(default=None, compare=False, repr=False)
 
-    @staticmethod
-    def of(standardize: Standardizer, X: Array, adaptive: int | None = None, neighbors: int | None = None) -> Side:
-        """The side of these known entities."""
-        fitted, tables = standardize.fit(X)
-        return Side(fitted, tables, adaptive, neighbors)
-
     def describe(self, X: Array) -> Tables:
         """New entities in every description; sparse where raw features were sparse in the fit."""
         return self.standardize(sparse.csr_matrix(X) if is_sparse(self.points[-1]) and not is_sparse(X) else X)
 
     @cached_property
     def indexes(self) -> tuple[Index | None, ...]:
-        """An index of the nearest entities for every description."""
         if self.neighbors is None:
             return (None,) * len(self.points)
         return tuple(Index(points, self.neighbors, self.standardize.cosine) for points in self.points)
 
     @property
     def count(self) -> int:
-        """The number of known entities."""
         return int(self.points[0].shape[0])
 
     @property
@@ -106,27 +98,15 @@ class Side:
         return each * self.count * len(self.points)
 
     def with_memos(self) -> Side:
-        """The same, with distances kept."""
         return replace(self, memos=tuple({} for _ in self.points))
 
     def kernel(self, description: int = 0, bandwidth: float = 1.0) -> Kernel:
-        """The kernel of one description."""
         memo = None if self.memos is None else self.memos[description]
         options = (self.adaptive, self.standardize.cosine, memo, self.indexes[description])
         return Kernel(self.points[description], bandwidth, *options)
 
     def mixture(self, bandwidth: float, raw_bandwidth: float | None, mix: float, self_weight: float) -> Mixture:
-        """The weights of all descriptions together.
-
-        Parameters
-        ----------
-        bandwidth, raw_bandwidth : float
-            Of the first and, if there is one, of the second description.
-        mix : float
-            The share of the second.
-        self_weight : float
-            As in `Mixture`.
-        """
+        """The weights of all descriptions together; `mix` is the share of the second one, raw features."""
         first = self.kernel(0, bandwidth)
         if raw_bandwidth is None:
             return Mixture((first,), (1.0,), self_weight)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from jointdr.prediction.ranking import ScoreBlock, SparseBlock
+from jointdr.prediction.ranking import Scorer, SparseScorer
 from jointdr.runtime import Array
 
 Tables = tuple[Array, ...]  # the same entities in one or several descriptions, each an (m, r) array or CSR matrix
@@ -25,7 +24,6 @@ class EntitySet:
 
     @property
     def is_everything(self) -> bool:
-        """Whether these are all known entities."""
         return self.tables is None and self.indices is None
 
     def take(self, known: Tables, at: slice) -> Tables:
@@ -35,7 +33,6 @@ class EntitySet:
         return tuple(T[at if self.indices is None else self.indices[at]] for T in known)
 
     def part(self, at: slice) -> EntitySet:
-        """Some of these entities."""
         size = at.stop - at.start
         if self.tables is not None:
             return EntitySet(size, tuple(T[at] for T in self.tables))
@@ -45,19 +42,12 @@ class EntitySet:
 class Head(ABC):
     """A fitted model of scores, once entities are described.
 
-    A subclass defines `shape` and `scorer`, and the others where it can do better. Heads are values: nothing changes
-    them, and the same arguments give the same scores.
+    A subclass defines `scorer`, and the others where it can do better. Heads are values: nothing changes them, and the
+    same arguments give the same scores.
     """
 
-    @property
     @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """The number of known rows and of known columns."""
-
-    @abstractmethod
-    def scorer(
-        self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False
-    ) -> Callable[[slice], ScoreBlock]:
+    def scorer(self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False) -> Scorer:
         """A function from a slice of these rows to their scores with all of these columns.
 
         Parameters
@@ -69,7 +59,7 @@ class Head(ABC):
             Whether to note the effective number of known pairs behind each score as ``neighbors``, if there is one.
         """
 
-    def ranker(self, rows: EntitySet) -> Callable[[slice], SparseBlock] | None:
+    def ranker(self, rows: EntitySet) -> SparseScorer | None:
         """The same for all known columns, as sparse scores beside defaults; None where every score is its own."""
         return None
 

@@ -40,7 +40,6 @@ class Kernel:
 
     @property
     def count(self) -> int:
-        """The number of known points."""
         return int(self.points.shape[0])
 
     @property
@@ -64,7 +63,6 @@ class Kernel:
         return min(max(self.bandwidth * self.bandwidth, VANISHING), 1.0 / VANISHING)
 
     def at(self, bandwidth: float) -> Kernel:
-        """The same with another bandwidth."""
         return replace(self, bandwidth=bandwidth)
 
     def weights(self, Z: Array) -> Array:
@@ -144,48 +142,39 @@ class Mixture:
 
     @property
     def count(self) -> int:
-        """The number of known points."""
         return self.kernels[0].count
 
     @property
     def width(self) -> int:
-        """The number of known points that may have a weight for a point."""
         return min(self.count, sum(kernel.width for kernel in self.kernels))
 
     @property
     def is_truncated(self) -> bool:
-        """Whether only the nearest points have weights."""
         return self.kernels[0].is_truncated
 
     @property
     def is_identity(self) -> bool:
-        """Whether known points have weight on themselves only."""
         return self.self_weight == 1 or all(kernel.is_identity for kernel in self.kernels)
 
     def weights_at(self, Z: Sequence[Array] | None, at: slice) -> Array:
         """The weights for some of the new points, given in the coordinates of each kernel, or of the known ones."""
         kept = self.self_weight if Z is None else 0.0
-        mixed = self._mix(lambda t: self.kernels[t].weights_at(None if Z is None else Z[t], at), 1.0 - kept)
-        return self._with_self_weight(mixed, kept, at)
+        return self._mix(lambda t: self.kernels[t].weights_at(None if Z is None else Z[t], at), kept, at)
 
     def weights_of_known(self, indices: Array, others: bool = False) -> Array:
         """The weights for known points; with `others`, as if each were new, without itself."""
         kept = 0.0 if others else self.self_weight
-        mixed = self._mix(lambda t: self.kernels[t].weights_of_known(indices, others), 1.0 - kept)
-        return self._with_self_weight(mixed, kept, indices)
+        return self._mix(lambda t: self.kernels[t].weights_of_known(indices, others), kept, indices)
 
-    def _mix(self, weights: Callable[[int], Array], lent: float) -> Array | None:
-        """The mean of the weights of each kernel, scaled to sum `lent`; None if that is 0."""
-        mixed = None
+    def _mix(self, weights: Callable[[int], Array], kept: float, at: slice | Array) -> Array:
+        """The mean of the weights of each kernel, of which these points keep a share for themselves."""
+        mixed, lent = None, 1.0 - kept
         for t, share in enumerate(self.shares):
             if share * lent > 0:
                 K = weights(t)
                 total = np.asarray(K.sum(axis=1))
                 K = rescale_rows(K, np.divide(share * lent, total, out=np.zeros_like(total), where=total > VANISHING))
                 mixed = K if mixed is None else mixed + K
-        return mixed
-
-    def _with_self_weight(self, mixed: Array | None, kept: float, at: slice | Array) -> Array:
         if kept == 0 and mixed is not None:
             return mixed
         own = kept * identity(self, np.arange(at.start, at.stop) if isinstance(at, slice) else at)
@@ -206,7 +195,6 @@ class Mixture:
         return np.asarray(total)
 
     def take(self, at: Array) -> Mixture:
-        """The mixture of some of the points only."""
         return replace(self, kernels=tuple(replace(kernel, points=kernel.points[at]) for kernel in self.kernels))
 
 

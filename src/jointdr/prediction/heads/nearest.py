@@ -60,7 +60,6 @@ class Index:
 
     @property
     def count(self) -> int:
-        """The number of known points."""
         return int(self.points.shape[0])
 
     @property

@@ -19,17 +19,18 @@ import numpy as np
 from scipy import sparse
 
 from jointdr.data import values_at
+from jointdr.engines import require_device
 from jointdr.prediction.heads.column_weights import (
     ColumnWeights,
     effective_number,
-    kernel_tables,
+    kernel_weights,
     row_totals,
     scale_to_largest,
     squares,
 )
 from jointdr.prediction.heads.head import EntitySet, Head
 from jointdr.prediction.heads.kernels import VANISHING, AnyKernel, Mixture, rescale_rows
-from jointdr.prediction.ranking import ScoreBlock, SparseBlock
+from jointdr.prediction.ranking import ScoreBlock, Scorer, SparseBlock, SparseScorer
 from jointdr.runtime import Array, csr_rows, dense, is_sparse
 
 # Memory for the search of neighbours of columns, some at a time; the graph itself takes what it takes.
@@ -48,7 +49,6 @@ class GridRegression(Head):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The number of known rows and of known columns."""
         return int(self.Y.shape[0]), int(self.Y.shape[1])
 
     @cached_property
@@ -58,14 +58,11 @@ class GridRegression(Head):
 
     @cached_property
     def mean(self) -> float:
-        """The mean of all known scores."""
         return float(self.Y.sum()) / max(self.Y.nnz if not self.complete else self.Y.shape[0] * self.Y.shape[1], 1)
 
     # ---------------------------------------------------------------- the contract of a head
 
-    def scorer(
-        self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False
-    ) -> Callable[[slice], ScoreBlock]:
+    def scorer(self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False) -> Scorer:
         """A function that predicts the scores of some rows with all columns.
 
         A score whose ``neighbors``, (Σ w)²/Σ w², are 0 is the mean of the known scores of its column.
@@ -93,7 +90,7 @@ class GridRegression(Head):
         weights = self.column_weights(columns, max_bytes)
         return lambda at: np.outer(effective_number(self.row_weights(rows, at)), weights.effective)
 
-    def ranker(self, rows: EntitySet) -> Callable[[slice], SparseBlock] | None:
+    def ranker(self, rows: EntitySet) -> SparseScorer | None:
         """The same as `scorer` for all known columns and with `count`, where both kernels are cut and Y is sparse.
 
         O(rows · k_A |Y|/m_A · k_B), however many columns there are.
@@ -120,7 +117,8 @@ class GridRegression(Head):
 
     def pair_weights(self, row: EntitySet, column: EntitySet) -> Any:
         """The share of each known score in the prediction of one pair: `Products`, or CSR with the pattern of Y."""
-        K, L = (dense(self._kernel(k, one, slice(0, 1)))[0] for k, one in enumerate((row, column)))
+        sides = zip(self.kernels, (row, column), strict=True)
+        K, L = (dense(kernel_weights(kernel, one, slice(0, 1)))[0] for kernel, one in sides)
         if self.complete and not is_sparse(self.Y):
             return Products(normalize_weights(K), normalize_weights(L))
         i, j = csr_rows(self.Y), self.Y.indices
@@ -140,7 +138,8 @@ class GridRegression(Head):
         if device not in self._on_devices:
             from jointdr.prediction.heads.regression_device import DeviceRegression
 
-            self._on_devices[device] = DeviceRegression.of(self, device)
+            require_device(device)
+            self._on_devices[device] = DeviceRegression(self.Y, self.complete, self.kernels, self.held, str(device))
         return self._on_devices[device]
 
     @cached_property
@@ -171,26 +170,14 @@ class GridRegression(Head):
 
     # ---------------------------------------------------------------- weights
 
-    def _weights(self, side: int, some: EntitySet, at: slice, copy: bool = True) -> Array:
-        """The kernel weights of known entities for some of those selected, (rows, m)."""
-        held = self.held[side]
-        if held is None or some.tables is not None:
-            return self._kernel(side, some, at)
-        return held[some.indices[at]] if some.indices is not None else held[at].copy() if copy else held[at]
-
-    def _kernel(self, side: int, some: EntitySet, at: slice) -> Array:
-        """The same by evaluating the kernel, whatever is held."""
-        kernel = self.kernels[side]
-        if some.indices is not None:
-            return kernel.weights_of_known(some.indices[at])
-        return kernel.weights_at(kernel_tables(kernel, some), at)
-
-    def row_weights(self, rows: EntitySet, at: slice) -> Array:
-        """The kernel weights of the known rows for some of these rows, (rows, m_A)."""
-        return self._weights(0, rows, at)
+    def row_weights(self, rows: EntitySet, at: slice, copy: bool = True) -> Array:
+        """The kernel weights of the known rows for some of these rows, (rows, m_A), held or computed."""
+        held = self.held[0]
+        if held is None or rows.tables is not None:
+            return kernel_weights(self.kernels[0], rows, at)
+        return held[rows.indices[at]] if rows.indices is not None else held[at].copy() if copy else held[at]
 
     def column_weights(self, columns: EntitySet, max_bytes: float) -> ColumnWeights:
-        """The kernel weights of these columns."""
         if columns.is_everything and (self.kernels[1].is_truncated or self.held[1] is not None):
             return self._known_columns
         return ColumnWeights(self.kernels[1], columns, max_bytes, self.held[1])
@@ -291,7 +278,7 @@ class GridRegression(Head):
         by_rows = rows.count * (width * stored / m_A + min(m_B, self.kernels[1].width) * c)
         return c * (rows.count * width + stored) < by_rows
 
-    def _scorer_by_columns(self, rows: EntitySet, columns: ColumnWeights, count: bool) -> Callable[[slice], ScoreBlock]:
+    def _scorer_by_columns(self, rows: EntitySet, columns: ColumnWeights, count: bool) -> Scorer:
         if self.complete:
             M = columns.averages_of_table(self.Y)
             known = rows.tables is None
@@ -303,7 +290,7 @@ class GridRegression(Head):
 
     def _normal_weights(self, rows: EntitySet, at: slice) -> Array:
         """Weights of rows that products with them cannot underflow for; a view of those that are held."""
-        K = self._weights(0, rows, at, copy=False)
+        K = self.row_weights(rows, at, copy=False)
         return K if isinstance(self.kernels[0], Mixture) else scale_to_largest(K)  # those of a mixture add up to 1
 
     def _complete_by_columns(

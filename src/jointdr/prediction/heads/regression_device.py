@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jointdr.engines import require_device, require_torch
+from jointdr.engines import require_torch
 from jointdr.prediction.heads.head import EntitySet
 from jointdr.prediction.heads.kernels import VANISHING, AnyKernel, Kernel, Mixture
 from jointdr.prediction.heads.regression import GridRegression
-from jointdr.prediction.ranking import ScoreBlock
+from jointdr.prediction.ranking import ScoreBlock, Scorer
 from jointdr.runtime import Array, is_sparse, slices
 
 
@@ -29,15 +29,7 @@ class DeviceRegression(GridRegression):
 
     device: str = "cuda"
 
-    @staticmethod
-    def of(grid: GridRegression, device: str) -> DeviceRegression:
-        """The same regression on this device; a ValueError where PyTorch has no such device."""
-        require_device(device)
-        return DeviceRegression(grid.Y, grid.complete, grid.kernels, grid.held, str(device))
-
-    def scorer(
-        self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False
-    ) -> Callable[[slice], ScoreBlock]:
+    def scorer(self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False) -> Scorer:
         """A function that predicts the scores of some rows with all columns, as `GridRegression.scorer`."""
         by_themselves = columns.is_everything and self.kernels[1].is_identity
         sides = self.kernels[:1] if by_themselves else self.kernels

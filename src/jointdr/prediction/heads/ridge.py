@@ -10,7 +10,6 @@ kernel features it is Kronecker kernel ridge regression.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from jointdr.prediction.heads.completion import Pairs
 from jointdr.prediction.heads.head import EntitySet, Head
 from jointdr.prediction.heads.kernels import Mixture
-from jointdr.prediction.ranking import ScoreBlock
+from jointdr.prediction.ranking import ScoreBlock, Scorer
 from jointdr.runtime import Array, dense_product, is_sparse, memory, slices
 
 ITERATIONS = 500  # iterations of conjugate gradients, at most
@@ -146,14 +145,7 @@ class GridRidge(Head):
         core = _solve(right, curvature + penalty, pairs, penalty, reduction)
         return GridRidge(Y, complete, coordinates, penalty, core, mean)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of known rows and of known columns."""
-        return int(self.Y.shape[0]), int(self.Y.shape[1])
-
-    def scorer(
-        self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False
-    ) -> Callable[[slice], ScoreBlock]:
+    def scorer(self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False) -> Scorer:
         """A function that predicts the scores of some rows with all columns; there are no ``neighbors``.
 
         O(q_1 q_2 · min(rows, columns) + rows · columns · q) for q features.

@@ -82,7 +82,6 @@ class Truncation:
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Truncation:
-        """The inverse of `as_dict`."""
         sides = {k: SideTruncation(**values[k]) if k in values else None for k in ("rows", "columns")}
         numbers = {k: float(values[k]) for k in ("most_changed", "changed", "spread", "without")}
         return Truncation(**sides, **numbers)  # type: ignore[arg-type]

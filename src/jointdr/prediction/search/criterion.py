@@ -13,14 +13,7 @@ RECALL_AT = (10, 30, 100)
 
 
 def score_split(scores: Array, split: Split, recall: bool) -> float:
-    """The criterion of predictions for a split: the mean recall at 10, 30 and 100, or minus the RMSE.
-
-    Parameters
-    ----------
-    scores : array of the shape of ``split.test``
-    split : Split
-    recall : bool
-    """
+    """The criterion of predictions for ``split.test``: the mean recall at 10, 30 and 100, or minus the RMSE."""
     return held_out_score(scores, split.test, recall, split.ranked_by_column, split.known)
 
 

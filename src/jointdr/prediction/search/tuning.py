@@ -105,7 +105,8 @@ def tune_model(
         for name, values in stage.items():
             if isinstance(values, str) or not np.iterable(values) or len(list(values)) == 0:
                 raise ValueError(f"grid has {name}={values!r}, but every parameter needs a list of values to try.")
-    stages = [{_full_name(model, name): list(values) for name, values in stage.items()} for stage in stages]
+    short = {"n_components": "embedding__n_components"} if isinstance(model, AssociationModel) else {}
+    stages = [{short.get(name, name): list(values) for name, values in stage.items()} for stage in stages]
     resolved = resolve_embedding(model, dyads)
     unknown = sorted(
         {ONE_SIDE.get(name, (name, 0))[0] for stage in stages for name in stage} - set(resolved.get_params())
@@ -114,7 +115,9 @@ def tune_model(
         raise ValueError(f"grid has parameters that {type(model).__name__} does not have: {unknown}.")
     ranks = [int(r) for stage in stages for r in stage.get("embedding__n_components", ()) if is_integer(r)]
     benches = [
-        _bench(resolved, split, max(ranks, default=None), n_splits)
+        _SharedBench(resolved, split, max(ranks, default=None), n_splits)
+        if isinstance(resolved, AssociationModel)
+        else _Bench(resolved, split)
         for split in splits(dyads, by, n_splits, test_size, random_state)
     ]
     recall = dyads.is_implicit
@@ -179,10 +182,6 @@ def _plain(value: Any) -> Any:
     return tuple(value) if isinstance(value, (list, np.ndarray)) else value
 
 
-def _full_name(model: Recommender, name: str) -> str:
-    return f"embedding__{name}" if name == "n_components" and isinstance(model, AssociationModel) else name
-
-
 def resolve_embedding(model: Recommender, dyads: Dyads) -> Recommender:
     """A copy with the embedding that ``"auto"`` stands for, whose parameters can then be set."""
     model = clone(model)
@@ -221,7 +220,6 @@ class _SharedBench(_Bench):
         self.columns: dict[Any, ColumnWeights] = {}
 
     def scores(self, setting: Setting) -> Array:
-        """Predictions of the held-out pairs by the model with this setting."""
         model = clone(self.model).set_params(**setting)
         parameters, train = HeadParameters.check(model.get_params(deep=False)), self.split.train
         sides, new = self._descriptions(model, parameters)
@@ -303,7 +301,3 @@ def truncate_embedding(fitted: ViewsTransformer, r: int) -> ViewsTransformer:
     part = copy.copy(fitted)
     part.solution_ = whole.truncate(r)
     return part.set_params(n_components=r)
-
-
-def _bench(model: Recommender, split: Split, most: int | None, n_splits: int) -> _Bench:
-    return _SharedBench(model, split, most, n_splits) if isinstance(model, AssociationModel) else _Bench(model, split)
