@@ -11,12 +11,7 @@ from collections.abc import Sequence
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, 2 for bad input, 1 for an error of the program, 130 for Ctrl-C, 143
-    for SIGTERM.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        By default those of the process.
+    for SIGTERM. Without arguments it takes those of the process.
     """
     try:
         import rich  # noqa: F401

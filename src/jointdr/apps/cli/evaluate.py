@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from jointdr.apps.cli.inputs import dyads_of
 from jointdr.apps.cli.options import AsJson, HeldOut, Source, TestSize, option
 from jointdr.apps.cli.output import put_json, say
-
-if TYPE_CHECKING:
-    from jointdr.evaluation import Evaluation
 
 Methods = Annotated[
     str | None, option("--methods", metavar="NAME,NAME", help="Which methods, side by side; by default all that fit.")
@@ -60,21 +57,16 @@ def evaluate(
     names = None if methods is None else [name.strip() for name in methods.split(",")]
     found = compare(dyads, names, random_state=seed, jobs=jobs, **options)
     found.to_csv(out)
-    say(f"{'Table and plot are' if _draw(found, out / 'evaluation.png') else 'The table is'} in {out}.")
+    try:
+        found.plot(out / "evaluation.png")
+        say(f"Table and plot are in {out}.")
+    except ImportError as error:  # of matplotlib: numbers that took so long must not be lost for it
+        say(f"Warning: no plot was drawn: {error}")
+        say(f"The table is in {out}.")
     if json:
         put_json(found.table.to_dict("records"))
     else:
         print(found)
-
-
-def _draw(found: Evaluation, path: Path) -> bool:
-    """Draw the figure; without matplotlib only warn: numbers that took so long must not be lost for it."""
-    try:
-        found.plot(path)
-    except ImportError as error:
-        say(f"Warning: no plot was drawn: {error}")
-        return False
-    return True
 
 
 def _counts(text: str) -> list[int]:

@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from jointdr.apps.cli.inputs import table_of
-from jointdr.apps.cli.models import open_recommender, require_explanations
+from jointdr.apps.cli.inputs import open_explainer, table_of
 from jointdr.apps.cli.options import AsJson, Model, NewColumns, NewRows, TableOut, option
-from jointdr.apps.cli.output import ENDINGS, put_json, require_writable, say, write_table
+from jointdr.apps.cli.output import ENDINGS, put_json, put_table, require_writable
 
 RowId = Annotated[str, typer.Argument(metavar="ROW", help="The id of a row.", show_default=False)]
 ColumnId = Annotated[str, typer.Argument(metavar="COLUMN", help="The id of a column.", show_default=False)]
@@ -35,11 +34,9 @@ def explain(
       jointdr explain model.npz new1 2200 --rows new_diseases.tsv
     """
     require_writable(output, ENDINGS)
-    fitted = require_explanations(open_recommender(model), model)
-    found = fitted.explain(_entity(row, rows), _entity(column, columns), k=k)
+    found = open_explainer(model).explain(_entity(row, rows), _entity(column, columns), k=k)
     if output is not None:
-        write_table(found.pairs, output)
-        say(f"{len(found.pairs)} lines written to {output}.")
+        put_table(found.pairs, output, as_json=False)
     if json:
         parts = {name: getattr(found, name) for name in ("row", "column", "score", "rest", "n_pairs")}
         put_json({**parts, "pairs": found.pairs.to_dict("records")})

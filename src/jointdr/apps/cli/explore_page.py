@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from jointdr.apps.cli.models import kind_of, open_recommender
+from jointdr.apps.cli.inputs import open_explainer
 from jointdr.apps.cli.options import Model, option
 from jointdr.apps.cli.output import say, working
 
@@ -35,9 +35,9 @@ def explore(model: Model, rows_table: RowsTable = None, columns_table: ColumnsTa
 
     found = bind(port)  # before anything that takes long
     try:
-        names = tuple(None if path is None else read_names(path) for path in (rows_table, columns_table))
+        rows, columns = (None if path is None else read_names(path) for path in (rows_table, columns_table))
         with working("reading the model"):
-            session = Session(_kernel_model(model), (names[0], names[1]), model.name)
+            session = Session(open_explainer(model), (rows, columns), model.name)
             session.warm()
         say(f"{model} is at http://{HOST}:{found.getsockname()[1]} (Ctrl-C ends it)")
         serve(session, found)
@@ -45,17 +45,6 @@ def explore(model: Model, rows_table: RowsTable = None, columns_table: ColumnsTa
         return
     finally:
         found.close()
-
-
-def _kernel_model(path: Path) -> Any:
-    """The model in a file, if it can explain its scores."""
-    found = open_recommender(path)
-    if not hasattr(found, "explain"):
-        raise ValueError(
-            f"{path} holds {kind_of(found)} model, which explore cannot show: it takes an "
-            "AssociationModel, which fit and tune write with any method but imc."
-        )
-    return found
 
 
 def _require_packages() -> None:

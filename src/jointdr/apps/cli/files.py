@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jointdr.apps.cli.models import OF_EMBEDDINGS
+from jointdr.apps.cli.models import OF_EMBEDDINGS, parse_value, refuse
 from jointdr.apps.cli.options import Files, Settings
 from jointdr.apps.cli.output import say
 from jointdr.runtime import reporter
@@ -60,11 +60,9 @@ def estimator_of(settings: Settings, n_features: tuple[int, ...]) -> Any:
     rank = min(usual, *n_features) if settings.rank is None else settings.rank
     model = getattr(jointdr, settings.method.upper())()
     known = model.get_params()
-    given: dict[str, Any] = {"n_components": rank, "random_state": settings.seed, "ridge": settings.ridge}
-    if settings.ridge is not None:
-        if "ridge" not in known:
-            raise ValueError(f"--ridge does not belong to --method {settings.method}: leave it out.")
-        given["ridge"] = settings.ridge if settings.ridge == "auto" else float(settings.ridge)
+    given: dict[str, Any] = {"n_components": rank, "random_state": settings.seed}
+    given["ridge"] = parse_value("ridge", settings.ridge)
+    refuse(["ridge"] if settings.ridge is not None and "ridge" not in known else [], settings.method)
     return model.set_params(**{name: v for name, v in given.items() if name in known and v is not None})
 
 
@@ -128,5 +126,4 @@ def _watching(source: Source) -> Iterator[Callable[[int, int], None]]:
             report(f"reading: {here + 1} of {total} rows, {size}{nth}", share, left)
 
         yield reduced
-    seconds = time.monotonic() - began
-    say(f"Read {rows} rows, {nbytes / 1e9:.2f} GB, in {seconds:.1f} s.")
+    say(f"Read {rows} rows, {nbytes / 1e9:.2f} GB, in {time.monotonic() - began:.1f} s.")

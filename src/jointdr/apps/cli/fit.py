@@ -53,7 +53,6 @@ def fit(source: Source, files: Files, settings: Settings, output: ModelOut, json
 
 
 def _fit_files(source: Source, files: Files, settings: Settings, output: Path, json: bool) -> None:
-    """Fit an estimator of the family to rows that are read in blocks."""
     if source != replace(Source(), response=source.response):
         raise ValueError("--views is for rows in files and does not go with --pairs, --rows, --columns or --data.")
     require_writable(files.checkpoint)

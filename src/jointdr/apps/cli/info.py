@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jointdr.apps.cli.models import open_recommender
+from jointdr.apps.cli.inputs import open_recommender
 from jointdr.apps.cli.options import AsJson, Model
 from jointdr.apps.cli.output import put_facts
 from jointdr.apps.report.facts import model_facts

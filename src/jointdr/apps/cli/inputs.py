@@ -1,4 +1,4 @@
-"""Tables, networks and archives from files, as dyads."""
+"""Models, tables, networks and archives from files."""
 
 from __future__ import annotations
 
@@ -10,29 +10,61 @@ from jointdr.apps.cli.options import Source
 
 if TYPE_CHECKING:
     from jointdr.data import Dyads
+    from jointdr.prediction import Recommender
+
+
+def open_recommender(path: Path) -> Recommender:
+    """The model in a file, whichever of those that score pairs it is."""
+    from jointdr import load
+
+    model = load(path)
+    if not hasattr(model, "recommend"):
+        raise ValueError(f"{path} holds {_kind(model)} model, which does not score pairs; give one that fit wrote.")
+    return model
+
+
+def open_explainer(path: Path) -> Any:
+    """The model in a file, if it can explain its scores."""
+    model = open_recommender(path)
+    if not hasattr(model, "explain"):
+        raise ValueError(
+            f"{path} holds {_kind(model)} model, which has no explanations: it takes an AssociationModel, which fit "
+            "and tune write with any method but imc."
+        )
+    return model
+
+
+def _kind(model: Any) -> str:
+    kind = type(model).__name__
+    return f"{'an' if kind[0] in 'AEIO' else 'a'} {kind}"
 
 
 def dyads_of(source: Source) -> Dyads:
     """Read scores and features; anything missing is a ValueError that names the option to give."""
     from jointdr.data import Dyads
-    from jointdr.datasets import read_pairs
+    from jointdr.datasets import load_archive, read_pairs
 
+    given = [f.name for f in fields(source) if getattr(source, f.name) != f.default]
     if source.data is not None:
-        return _archive(source, source.data)
+        if others := [name for name in given if name not in ("data", "response")]:
+            raise ValueError(f"--data has everything in one file: leave out {_option(others[0])}.")
+        return load_archive(source.data, source.response)
     if source.response is not None:
         raise ValueError("--response chooses among the scores of --data; --score names a column of --pairs.")
     if source.pairs is None:
         raise ValueError("Give the known pairs with --pairs FILE, or everything with --data FILE.npz.")
-    _require_use_of_features(source)
+    if not any(name.endswith(("_network", "_similarity")) for name in given):
+        for name in ("features", "components"):
+            if name in given:
+                raise ValueError(f"{_option(name)} is for networks and similarities, but none is given: leave it out.")
     pairs = read_pairs(source.pairs, row=source.row, column=source.column, score=source.score)
-    names = (str(pairs.columns[0]), str(pairs.columns[1]))
     return Dyads.from_tables(
         pairs,
         _entities(source, "row"),
         _entities(source, "column"),
         observed=source.observed,
         duplicates=source.duplicates,  # type: ignore[arg-type]
-        names=names,
+        names=(str(pairs.columns[0]), str(pairs.columns[1])),
     )
 
 
@@ -45,40 +77,13 @@ def table_of(path: Path | None) -> Any:
     return read_table(path)
 
 
-def _archive(source: Source, path: Path) -> Dyads:
-    others = [f.name for f in fields(source) if f.name not in ("data", "response") and _is_given(source, f.name)]
-    if others:
-        raise ValueError(f"--data has everything in one file: leave out {_option(others[0])}.")
-    from jointdr.datasets import load_archive
-
-    return load_archive(path, source.response)
-
-
-def _require_use_of_features(source: Source) -> None:
-    """Raise if an option for networks and similarities is given and there are none of them."""
-    if any(_is_given(source, f"{side}_{kind}") for side in ("row", "column") for kind in ("network", "similarity")):
-        return
-    for name in ("features", "components"):
-        if _is_given(source, name):
-            raise ValueError(f"{_option(name)} is for networks and similarities, but none is given: leave it out.")
-
-
-def _is_given(source: Source, name: str) -> bool:
-    """Whether an option differs from its default."""
-    return bool(getattr(source, name) != getattr(Source, name))
-
-
 def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
 def _entities(source: Source, side: str) -> Any:
     """The features of one side: those of a table, of a network or of similarities."""
-    given = {
-        f"--{side}s": getattr(source, f"{side}s"),
-        f"--{side}-network": getattr(source, f"{side}_network"),
-        f"--{side}-similarity": getattr(source, f"{side}_similarity"),
-    }
+    given = {_option(name): getattr(source, name) for name in (f"{side}s", f"{side}_network", f"{side}_similarity")}
     chosen = [name for name, path in given.items() if path is not None]
     if len(chosen) != 1:
         raise ValueError(f"Give one of {', '.join(given)}, but got {' and '.join(chosen) or 'none of them'}.")

@@ -1,9 +1,7 @@
-"""Models from options, and models from files."""
+"""Models from options."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jointdr.apps.cli.options import Settings
@@ -14,8 +12,7 @@ if TYPE_CHECKING:
 
 METHODS = ("jdr", "pca", "phd", "sols", "imc", "none")
 OF_EMBEDDINGS = ("head", "kernel", "bandwidth", "raw_bandwidth", "mix", "scale", "borrow", "adaptive", "nearest")
-DIRECTIONS, COMPLETION_DIRECTIONS = 80, 10
-"""Directions of embeddings and of imc by default; fewer where there are fewer features."""
+DIRECTIONS, COMPLETION_DIRECTIONS = 80, 10  # of embeddings and of imc by default; fewer where features are fewer
 
 
 def model_of(settings: Settings, dyads: Dyads) -> Recommender:
@@ -24,64 +21,40 @@ def model_of(settings: Settings, dyads: Dyads) -> Recommender:
 
     if settings.method not in METHODS:
         raise ValueError(f"--method {settings.method} is not understood; choose from {', '.join(METHODS)}.")
-    given: dict[str, Any] = {name: _parse(name, getattr(settings, name)) for name in (*OF_EMBEDDINGS, "alpha")}
+    given: dict[str, Any] = {name: parse_value(name, getattr(settings, name)) for name in (*OF_EMBEDDINGS, "alpha")}
     given = {name: value for name, value in given.items() if value is not None}
     if settings.method == "imc":
-        _refuse([*(set(given) & set(OF_EMBEDDINGS)), *(["ridge"] if settings.ridge else [])], "imc")
+        refuse([*(set(given) & set(OF_EMBEDDINGS)), *(["ridge"] if settings.ridge else [])], "imc")
         rank = min(COMPLETION_DIRECTIONS, *dyads.n_features) if settings.rank is None else settings.rank
         return IMC(rank, **given, random_state=settings.seed)
     return AssociationModel(_embedding(settings, dyads), **given, random_state=settings.seed)
-
-
-def open_recommender(path: Path) -> Recommender:
-    """The model in a file, whichever of those that score pairs it is."""
-    from jointdr import load
-
-    model = load(path)
-    if not hasattr(model, "recommend"):
-        raise ValueError(f"{path} holds {kind_of(model)} model, which does not score pairs; give one that fit wrote.")
-    return model
-
-
-def kind_of(model: Any) -> str:
-    """The class of a model with its article, for messages."""
-    kind = type(model).__name__
-    return f"{'an' if kind[0] in 'AEIO' else 'a'} {kind}"
-
-
-def require_explanations(model: Recommender, path: Path) -> Any:
-    """The model, if it can explain its scores."""
-    if not hasattr(model, "explain"):
-        raise ValueError(f"{path} holds {kind_of(model)} model, which has no explanations.")
-    return model
 
 
 def _embedding(settings: Settings, dyads: Dyads) -> Any:
     from jointdr import JDR, PCA, PHD, SOLS
 
     if settings.method == "none":
-        _refuse([name for name in ("rank", "ridge") if getattr(settings, name) is not None], "none")
+        refuse([name for name in ("rank", "ridge") if getattr(settings, name) is not None], "none")
         return None
-    kinds: Mapping[str, Any] = {"jdr": JDR, "pca": PCA, "phd": PHD, "sols": SOLS}
+    kinds: dict[str, Any] = {"jdr": JDR, "pca": PCA, "phd": PHD, "sols": SOLS}
     most = 1 if settings.method == "sols" else DIRECTIONS  # it has more for subpopulations only
     embedding = kinds[settings.method](min(most, *dyads.n_features) if settings.rank is None else settings.rank)
     if settings.ridge is not None:
-        _refuse([] if "ridge" in embedding.get_params() else ["ridge"], settings.method)
-        embedding.set_params(ridge=_parse("ridge", settings.ridge))
+        refuse([] if "ridge" in embedding.get_params() else ["ridge"], settings.method)
+        embedding.set_params(ridge=parse_value("ridge", settings.ridge))
     return embedding
 
 
-def _refuse(names: list[str], method: str) -> None:
+def refuse(names: list[str], method: str) -> None:
+    """Raise if an option is given that the method does not take."""
     if names:
         option = f"--{sorted(names)[0].replace('_', '-')}"
         raise ValueError(f"{option} does not belong to --method {method}: leave it out.")
 
 
-def _parse(name: str, value: Any) -> Any:
+def parse_value(name: str, value: Any) -> Any:
     """The value of an option that may be a word, a number, or one for rows and one for columns."""
-    if not isinstance(value, str) or name in ("head", "kernel"):
-        return value
-    if value in ("auto", "sqrt"):
+    if not isinstance(value, str) or name in ("head", "kernel") or value in ("auto", "sqrt"):
         return value
     if name == "nearest" and value == "none":
         return (None, None)  # None by itself is an option that was not given

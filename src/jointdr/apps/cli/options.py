@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
@@ -17,60 +16,36 @@ def option(*names: str, help: str, metavar: str | None = None, panel: str | None
     return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel)
 
 
-_in = functools.partial(option, panel="Input")
-_like = functools.partial(option, panel="Model")
+def _in_panel(panel: str) -> Callable[[str, str], Any]:
+    """Options of a group, which have the names of their fields and stand together in the help."""
+    return lambda metavar, help: option(metavar=metavar, help=help, panel=panel)
+
+
+_in, _rows, _like = _in_panel("Input"), _in_panel("Rows in files"), _in_panel("Model")
+_File = Path | None
+_Text = str | None
 
 
 @dataclass(frozen=True)
 class Source:
     """Where scores and features come from."""
 
-    pairs: Annotated[
-        Path | None, _in("--pairs", metavar="FILE", help="Known pairs: row id, column id and, unless it is 1, a score.")
-    ] = None
-    rows: Annotated[Path | None, _in("--rows", metavar="FILE", help="Features of the rows, ids first.")] = None
-    columns: Annotated[Path | None, _in("--columns", metavar="FILE", help="Features of the columns, ids first.")] = None
-    row: Annotated[str | None, _in("--row", metavar="NAME", help="Which column of --pairs has the row ids.")] = None
-    column: Annotated[
-        str | None, _in("--column", metavar="NAME", help="Which column of --pairs has the column ids.")
-    ] = None
-    score: Annotated[str | None, _in("--score", metavar="NAME", help="Which column of --pairs has the scores.")] = None
-    row_network: Annotated[
-        Path | None, _in("--row-network", metavar="FILE", help="Links between rows, instead of their features.")
-    ] = None
-    column_network: Annotated[
-        Path | None, _in("--column-network", metavar="FILE", help="Links between columns, instead of their features.")
-    ] = None
-    row_similarity: Annotated[
-        Path | None, _in("--row-similarity", metavar="FILE", help="Similarities of rows, instead of their features.")
-    ] = None
-    column_similarity: Annotated[
-        Path | None,
-        _in("--column-similarity", metavar="FILE", help="Similarities of columns, instead of their features."),
-    ] = None
-    features: Annotated[
-        int | None, _in("--features", metavar="K", help="Features that a network or similarities are turned into.")
-    ] = None
-    components: Annotated[
-        str, _in("--components", metavar="error|giant|separate", help="What to do with a network that is in pieces.")
-    ] = "error"
-    observed: Annotated[
-        str | None, _in("--observed", metavar="stored", help="Pairs that are not listed have no score, rather than 0.")
-    ] = None
-    duplicates: Annotated[
-        str,
-        _in("--duplicates", metavar="error|mean|sum|max|last", help="What to do with a pair that is listed twice."),
-    ] = "error"
-    data: Annotated[
-        Path | None, _in("--data", metavar="FILE", help="One .npz archive with everything, instead of tables.")
-    ] = None
-    response: Annotated[
-        str | None,
-        _in("--response", metavar="NAME", help="Which scores of --data; with --views: the file or column with y."),
-    ] = None
-
-
-_rows = functools.partial(option, panel="Rows in files")
+    pairs: Annotated[_File, _in("FILE", "Known pairs: row id, column id and, unless it is 1, a score.")] = None
+    rows: Annotated[_File, _in("FILE", "Features of the rows, ids first.")] = None
+    columns: Annotated[_File, _in("FILE", "Features of the columns, ids first.")] = None
+    row: Annotated[_Text, _in("NAME", "Which column of --pairs has the row ids.")] = None
+    column: Annotated[_Text, _in("NAME", "Which column of --pairs has the column ids.")] = None
+    score: Annotated[_Text, _in("NAME", "Which column of --pairs has the scores.")] = None
+    row_network: Annotated[_File, _in("FILE", "Links between rows, instead of their features.")] = None
+    column_network: Annotated[_File, _in("FILE", "Links between columns, instead of their features.")] = None
+    row_similarity: Annotated[_File, _in("FILE", "Similarities of rows, instead of their features.")] = None
+    column_similarity: Annotated[_File, _in("FILE", "Similarities of columns, instead of their features.")] = None
+    features: Annotated[int | None, _in("K", "Features that a network or similarities are turned into.")] = None
+    components: Annotated[str, _in("error|giant|separate", "What to do with a network that is in pieces.")] = "error"
+    observed: Annotated[_Text, _in("stored", "Pairs that are not listed have no score, rather than 0.")] = None
+    duplicates: Annotated[str, _in("error|mean|sum|max|last", "What to do with a pair that is listed twice.")] = "error"
+    data: Annotated[_File, _in("FILE", "One .npz archive with everything, instead of tables.")] = None
+    response: Annotated[_Text, _in("NAME", "Which scores of --data; with --views: the file or column with y.")] = None
 
 
 @dataclass(frozen=True)
@@ -78,65 +53,33 @@ class Files:
     """Views and a response, row by row, in files that may be larger than memory."""
 
     views: Annotated[
-        list[str] | None,
-        _rows(
-            "--views", metavar="NAME=WHERE...", help="Each view: an .npy file or a Zarr folder, or columns of --table."
-        ),
+        list[str] | None, _rows("NAME=WHERE...", "Each view: an .npy file or a Zarr folder, or columns of --table.")
     ] = None
-    table: Annotated[
-        Path | None, _rows("--table", metavar="FILE", help="A Parquet file, or a folder of them, with all views.")
-    ] = None
-    weight: Annotated[str | None, _rows("--weight", metavar="WHERE", help="Weights of rows, like --response.")] = None
-    checkpoint: Annotated[
-        Path | None,
-        _rows("--checkpoint", metavar="FILE", help="Keeps what is done: an interrupted fit goes on from it."),
-    ] = None
-    dask: Annotated[
-        str | None, _rows("--dask", metavar="tcp://...|local", help="Reduce on the workers of this dask scheduler.")
-    ] = None
-    device: Annotated[str | None, _rows("--device", metavar="cuda", help="Reduce on this device of PyTorch.")] = None
+    table: Annotated[_File, _rows("FILE", "A Parquet file, or a folder of them, with all views.")] = None
+    weight: Annotated[_Text, _rows("WHERE", "Weights of rows, like --response.")] = None
+    checkpoint: Annotated[_File, _rows("FILE", "Keeps what is done: an interrupted fit goes on from it.")] = None
+    dask: Annotated[_Text, _rows("tcp://...|local", "Reduce on the workers of this dask scheduler.")] = None
+    device: Annotated[_Text, _rows("cuda", "Reduce on this device of PyTorch.")] = None
 
 
 @dataclass(frozen=True)
 class Settings:
     """The model that is fitted. None leaves a parameter at its default."""
 
-    method: Annotated[
-        str, _like("--method", metavar="jdr|pca|phd|sols|imc|none", help="The method that reduces the features.")
-    ] = "jdr"
-    rank: Annotated[
-        int | None,
-        _like("--rank", metavar="R", help="Directions; by default 80 or all (imc 10, sols 1, --views 2)."),
-    ] = None
-    head: Annotated[
-        str | None, _like("--head", metavar="kernel|bilinear|kernel_ridge", help="The regression on the coordinates.")
-    ] = None
-    kernel: Annotated[
-        str | None, _like("--kernel", metavar="gaussian|cosine", help="Weights by distance or by cosine.")
-    ] = None
-    bandwidth: Annotated[
-        str | None, _like("--bandwidth", metavar="auto|H|H,H", help="Bandwidths of the kernels of rows and of columns.")
-    ] = None
-    raw_bandwidth: Annotated[
-        str | None, _like("--raw-bandwidth", metavar="auto|H|H,H", help="Bandwidths of the kernels of raw features.")
-    ] = None
-    mix: Annotated[str | None, _like("--mix", metavar="S|S,S", help="The share of these kernels, from 0 to 1.")] = None
-    scale: Annotated[
-        str | None, _like("--scale", metavar="auto|POWER", help="Coordinates are scaled by this power of Σ.")
-    ] = None
-    borrow: Annotated[
-        float | None, _like("--borrow", metavar="S", help="How much known columns borrow from similar ones, 0 to 1.")
-    ] = None
-    adaptive: Annotated[
-        int | None, _like("--adaptive", metavar="K", help="Bandwidths are multiples of the distance to this neighbour.")
-    ] = None
-    nearest: Annotated[
-        str | None,
-        _like("--nearest", metavar="auto|none|K|K,K", help="The number of nearest rows and columns with weights."),
-    ] = None
-    ridge: Annotated[str | None, _like("--ridge", metavar="auto|X", help="The ridge of the normalization.")] = None
-    alpha: Annotated[float | None, _like("--alpha", metavar="X", help="The penalty of imc and of ridge heads.")] = None
-    seed: Annotated[int, _like("--seed", metavar="N", help="For everything that is drawn at random.")] = 0
+    method: Annotated[str, _like("jdr|pca|phd|sols|imc|none", "The method that reduces the features.")] = "jdr"
+    rank: Annotated[int | None, _like("R", "Directions; by default 80 or all (imc 10, sols 1, --views 2).")] = None
+    head: Annotated[_Text, _like("kernel|bilinear|kernel_ridge", "The regression on the coordinates.")] = None
+    kernel: Annotated[_Text, _like("gaussian|cosine", "Weights by distance or by cosine.")] = None
+    bandwidth: Annotated[_Text, _like("auto|H|H,H", "Bandwidths of the kernels of rows and of columns.")] = None
+    raw_bandwidth: Annotated[_Text, _like("auto|H|H,H", "Bandwidths of the kernels of raw features.")] = None
+    mix: Annotated[_Text, _like("S|S,S", "The share of these kernels, from 0 to 1.")] = None
+    scale: Annotated[_Text, _like("auto|POWER", "Coordinates are scaled by this power of Σ.")] = None
+    borrow: Annotated[float | None, _like("S", "How much known columns borrow from similar ones, 0 to 1.")] = None
+    adaptive: Annotated[int | None, _like("K", "Bandwidths are multiples of the distance to this neighbour.")] = None
+    nearest: Annotated[_Text, _like("auto|none|K|K,K", "The number of nearest rows and columns with weights.")] = None
+    ridge: Annotated[_Text, _like("auto|X", "The ridge of the normalization.")] = None
+    alpha: Annotated[float | None, _like("X", "The penalty of imc and of ridge heads.")] = None
+    seed: Annotated[int, _like("N", "For everything that is drawn at random.")] = 0
 
 
 AsJson = Annotated[bool, option("--json", help="Print JSON, and nothing else, on standard output.")]
@@ -155,12 +98,7 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     """A command in which every option of a group is a parameter of its own.
 
     Typer reads options off the signature of a function and knows no groups of them. Written out by hand, the sixteen
-    options of `Source` would stand in four commands, and the thirteen of `Settings` in three.
-
-    Parameters
-    ----------
-    command : function
-        Some of its parameters are dataclasses of this module.
+    options of `Source` would stand in four commands, and the fourteen of `Settings` in two.
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {}
@@ -176,6 +114,8 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
             inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=inner[f.name])
             for f in fields(kind)
         ]
+    if not groups:
+        return command
 
     def run(**values: Any) -> None:
         for name, kind in groups.items():

@@ -15,9 +15,7 @@ from jointdr.apps.report.facts import in_words
 from jointdr.runtime import whole_file
 
 ENDINGS = (".tsv", ".csv", ".tsv.gz", ".csv.gz", ".parquet")
-
-SHOWN = 200
-"""Lines of a table that a terminal shows; files and pipes get all of them."""
+SHOWN = 200  # lines of a table that a terminal shows; files and pipes get all of them
 
 
 def say(text: str) -> None:
@@ -108,7 +106,6 @@ def put_facts(facts: Mapping[str, Any], as_json: bool) -> None:
 
 
 def _show(table: Any) -> None:
-    """A DataFrame in a terminal."""
     from rich.console import Console
     from rich.table import Table
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from jointdr.apps.cli.inputs import table_of
-from jointdr.apps.cli.models import open_recommender
+from jointdr.apps.cli.inputs import open_recommender, table_of
 from jointdr.apps.cli.options import AsJson, Model, NewRows, TableOut, option
 from jointdr.apps.cli.output import ENDINGS, put_table, require_writable, working
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from jointdr.apps.cli.inputs import dyads_of
 from jointdr.apps.cli.options import Model, Source, option
@@ -49,19 +49,14 @@ def report(
     """
     from jointdr import load
     from jointdr.apps.report import write_report
+    from jointdr.datasets import read_attributes
 
     require_writable(output, (".html", ".htm"))
     with working("reading"):
         fitted = load(model)
         data = None if source == Source() else dyads_of(source)
-        about: dict[str, Any] = {"rows": _about(rows_table), "columns": _about(columns_table)}
+        rows, columns = (None if path is None else read_attributes(path) for path in (rows_table, columns_table))
+        about = {"rows": rows, "columns": columns, "color": color, "label": label}
     with working("writing the report"):
-        write_report(fitted, output, data, **about, color=color, label=label, evaluation=evaluation, k=k, title=title)
+        write_report(fitted, output, data, **about, evaluation=evaluation, k=k, title=title)
     say(f"The report is in {output}, {output.stat().st_size / 1e6:.1f} MB: open it in a browser.")
-
-
-def _about(path: Path | None) -> Any:
-    """A table of anything about entities, text or numbers, with their ids as index; or None."""
-    from jointdr.datasets import read_attributes
-
-    return None if path is None else read_attributes(path)

@@ -58,7 +58,7 @@ def tune(
     found = _tune(model, dyads, grid, by=by, n_splits=splits, test_size=test_size)
     model.save(output)
     if results is not None:
-        write_table(found.table.map(_flat), results)
+        write_table(found.table.map(lambda v: in_words(v) if isinstance(v, (tuple, list)) else v), results)
         say(f"{len(found.table)} settings written to {results}.")
     if json:
         best = {"criterion": found.criterion, "score": found.best_score, "settings": len(found.table)}
@@ -70,7 +70,6 @@ def tune(
 
 
 def _tune(model: Recommender, dyads: Dyads, grid: Any, **held_out: Any) -> Tuning:
-    """Tune and fit the model."""
     from jointdr.prediction import AssociationModel, tune_model
 
     if isinstance(model, AssociationModel):
@@ -85,15 +84,13 @@ def _tune(model: Recommender, dyads: Dyads, grid: Any, **held_out: Any) -> Tunin
 
 def _grid(tried: list[str] | None) -> dict[str, list[Any]] | None:
     """The settings to try; None for the recipe of the model."""
-    if not tried:
-        return None
     grid: dict[str, list[Any]] = {}
-    for text in tried:
+    for text in tried or ():
         name, is_there, values = text.partition("=")
         if not is_there or not name.strip() or not values.strip():
             raise ValueError(f"--try {text} is not understood; write --try NAME=VALUE,VALUE, such as alpha=0.1,1.")
         grid[name.strip()] = [_value(part.strip()) for part in values.split(",")]
-    return grid
+    return grid or None
 
 
 def _value(text: str) -> Any:
@@ -102,7 +99,3 @@ def _value(text: str) -> Any:
         return json_format.loads(text)
     except ValueError:
         return text
-
-
-def _flat(value: Any) -> Any:
-    return in_words(value) if isinstance(value, (tuple, list)) else value
