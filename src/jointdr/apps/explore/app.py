@@ -22,12 +22,9 @@ HERE = Path(__file__).parent
 
 def application(session: Session) -> Guard:
     """The page of a session, ready for a server."""
+    loader = FileSystemLoader(HERE / "templates")
     templates = Environment(
-        loader=FileSystemLoader(HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     pages = Pages(session, templates)
     for name in templates.list_templates():  # which keeps them for later
@@ -35,10 +32,10 @@ def application(session: Session) -> Guard:
 
     def failed(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException):
-            return pages.problem(request, error.detail, error.status_code)
+            return pages.problem(error.detail, error.status_code)
         if isinstance(error, Forgotten):
-            return pages.problem(request, str(error), 404)
-        return pages.problem(request, "Something went wrong while this was computed.", 500)
+            return pages.problem(str(error), 404)
+        return pages.problem("Something went wrong while this was computed.", 500)
 
     routes = [
         Route("/", pages.home),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from jointdr.runtime import after_header, parse_id, read_lines, separator_of
 
-LONGEST_QUERY = 200
-"""Characters of a search that are looked at."""
+LONGEST_QUERY = 200  # characters of a search that are looked at
 
 
 class Catalog:
@@ -27,26 +26,17 @@ class Catalog:
         self.kind, self.ids = kind, list(ids)
         self.kinds = kind if kind.endswith("s") else f"{kind}s"
         self._names = {} if names is None else names
-        self._indices = {id: index for index, id in enumerate(self.ids)}
+        self.index = {id: index for index, id in enumerate(self.ids)}  # where the entity with an id stands
         self._folded = [f"{id}\n{self._names.get(id, '')}".casefold() for id in self.ids]
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    def index(self, id: str) -> int | None:
-        """Where the entity with this id stands; None if there is none."""
-        return self._indices.get(id)
-
-    def known_index(self, id: str) -> int:
-        """Where the entity with this id stands, which there is."""
-        return self._indices[id]
 
     def name(self, index: int) -> str:
         """Its name, or its id where it has no name."""
         return self._names.get(self.ids[index]) or self.ids[index]
 
     def has_name(self, index: int) -> bool:
-        """Whether it has a name besides its id."""
         return self.name(index) != self.ids[index]
 
     def search(self, text: str, most: int) -> tuple[list[int], int]:
@@ -65,10 +55,8 @@ class Catalog:
 
 def _distance(folded: str, wanted: str) -> int:
     id, _, name = folded.partition("\n")
-    ranks: Iterator[bool] = iter(
-        (wanted in (id, name), id.startswith(wanted) or name.startswith(wanted), f" {wanted}" in name, wanted in folded)
-    )
-    return next((rank for rank, is_so in enumerate(ranks) if is_so), 4)
+    starts = id.startswith(wanted) or name.startswith(wanted)
+    return [wanted in (id, name), starts, f" {wanted}" in name, wanted in folded, True].index(True)
 
 
 def read_names(path: str | os.PathLike[str]) -> dict[str, str]:

@@ -6,40 +6,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jointdr.apps.explore.session import Ranking, Session, Side, Subject
+from jointdr.apps.explore.session import Ranking, Session, Subject
 from jointdr.apps.report.facts import direction_count
 from jointdr.prediction import Explanation
 from jointdr.runtime import Array
 
-SUGGESTED = 8
-"""Rows and columns that the first page names."""
+SUGGESTED = 8  # rows and columns that the first page names
 
 
 @dataclass(frozen=True)
 class Entry:
     """One line of a ranking.
 
-    Attributes
-    ----------
-    rank : int
-        From 1.
-    subject : Subject
-        The entity of the other kind.
-    score : str
-    bar : float
-        Its length, from 0 to 100, in proportion to the score; 100 is the best score of the ranking.
-    known : bool
-        Whether the pair was known in the fit.
-    neighbors : str
-        The effective number of known pairs behind the score; empty where there is none.
+    The subject is the entity of the other kind. `neighbors` is the effective number of known pairs behind the score.
     """
 
-    rank: int
+    rank: int  # from 1
     subject: Subject
     score: str
-    bar: float
+    bar: float  # its length in proportion to the score; 100 for the best score of the ranking
     known: bool
-    neighbors: str
+    neighbors: str  # empty where there is no such number
 
 
 @dataclass(frozen=True)
@@ -59,7 +46,6 @@ class Reason:
     score: str
     weight: str
     share: str
-    bar: float
 
 
 @dataclass(frozen=True)
@@ -75,23 +61,14 @@ class Reasons:
 def entries_of(
     session: Session, subject: Subject, ranking: Ranking, shown: Array, start: int, count: int
 ) -> list[Entry]:
-    """Some lines of a ranking.
-
-    Parameters
-    ----------
-    shown : array of int
-        The indices of the entities that the ranking lists, best first.
-    start, count : int
-        Which lines.
-    """
+    """Some lines of a ranking, of which `shown` has the indices of the entities that are listed, best first."""
     indices = shown[start : start + count]
     best = float(np.max(np.abs(ranking.scores), initial=0.0)) or 1.0
     neighbors = session.neighbors(subject, indices)
-    side: Side = "column" if subject.side == "row" else "row"
     return [
         Entry(
             start + i + 1,
-            Subject(side, int(index)),
+            Subject(subject.other_side, int(index)),
             number(ranking.scores[index]),
             round(100 * max(0.0, float(ranking.scores[index]) / best), 1),
             bool(ranking.known[index]),
@@ -112,30 +89,22 @@ def explanation_of(session: Session, found: Explanation) -> Reasons:
     pairs = []
     for row, column, score, weight, contribution in zip(*columns, strict=True):
         share = 100 * contribution / found.score if found.score else 0.0
-        subjects = (
-            Subject("row", session.rows.known_index(str(row))),
-            Subject("column", session.columns.known_index(str(column))),
-        )
-        pairs.append(
-            Reason(*subjects, number(score), number(weight, 2), f"{share:.2g} %", round(min(max(share, 0.0), 100.0), 1))
-        )
+        subjects = session.subject("row", str(row)), session.subject("column", str(column))
+        pairs.append(Reason(*subjects, number(score), number(weight, 2), f"{share:.2g} %"))
     rest = f"{100 * found.rest / found.score:.2g} %" if found.score else number(found.rest)
     return Reasons(number(found.score), tuple(pairs), found.n_pairs - len(pairs), rest)
 
 
 def model_facts_in_words(session: Session) -> dict[str, str]:
     """The sizes and the settings of the model, in words."""
-    model, n = session.model, session.model.n_features_per_view_
-    embedding = model.embedding_
-    method = "raw features"
+    model, embedding, method = session.model, session.model.embedding_, "raw features"
     if embedding is not None:
         method = f"{type(embedding).__name__} with {direction_count(embedding)} directions"
-    sides = zip(("rows", "columns"), (session.rows, session.columns), n, strict=True)
+    sizes = {}
+    for name, side, n in zip(("rows", "columns"), session.catalogs, model.n_features_per_view_, strict=True):
+        sizes[name if side.kinds == name else f"{side.kinds} ({name})"] = f"{len(side)}, with {n} features"
     return {
-        **{
-            name if side.kinds == name else f"{side.kinds} ({name})": f"{len(side)}, with {count} features"
-            for name, side, count in sides
-        },
+        **sizes,
         "known pairs": str(session.known.nnz),
         "embedding": method,
         "head": f"{model.head.replace('_', ' ')}{'' if model.head == 'bilinear' else f', {model.kernel}'}",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-FORMULA = ("=", "+", "-", "@")
-"""With what a spreadsheet begins a formula."""
+FORMULA = ("=", "+", "-", "@")  # with what a spreadsheet begins a formula
 
 
 def tsv(header: Iterable[str], lines: Iterable[Iterable[str]]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -12,9 +12,7 @@ from jointdr.apps.explore.placement import SIZE, dots
 from jointdr.apps.explore.session import Session, Side, Subject
 from jointdr.runtime import Array
 
-LABELS = 6
-"""Entities with a label, at most: the one that the page is about, and the best."""
-
+LABELS = 6  # entities with a label, at most: the one that the page is about, and the best
 LONGEST_LABEL = 24
 SMALLEST_WINDOW = 60
 Role = Literal["chosen", "best", "near"]
@@ -22,19 +20,7 @@ Role = Literal["chosen", "best", "near"]
 
 @dataclass(frozen=True)
 class Mark:
-    """An entity on the map; lengths are in the units of the map.
-
-    Attributes
-    ----------
-    subject : Subject
-    role : "chosen", "best" or "near"
-    x, y, radius : float
-    label : str
-        Empty for none.
-    label_x : float
-    anchor : "start" or "end"
-        Where the label begins or ends.
-    """
+    """An entity on the map, in the units of the map; its label, empty for none, starts or ends at `label_x`."""
 
     subject: Subject
     role: Role
@@ -48,19 +34,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class Drawing:
-    """One map.
+    """One map, of which a window is shown: `x`, `y` and `size`.
 
-    Attributes
-    ----------
-    title : str
-    x, y, size : float
-        The window that is shown.
-    sides : list of "row" and "column"
-        The kinds that lie on it.
-    dots : list of pairs
-        The kind and, in a window that is smaller than the map, the other entities in it as an SVG path.
-    marks : list of Marks
-    font : float
+    `sides` are the kinds that lie on it. In a window that is smaller than the map, `dots` has for each kind the other
+    entities in it as an SVG path.
     """
 
     title: str
@@ -68,12 +45,11 @@ class Drawing:
     y: float
     size: float
     sides: list[Side]
-    dots: list[tuple[Side, str]]
+    dots: list[tuple[Side, str]] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
 
     @property
     def font(self) -> float:
-        """The size of letters."""
         return 0.03 * self.size
 
 
@@ -86,20 +62,22 @@ def drawing_of(
     marked.append((subject, "chosen"))
     if session.is_one_map:
         return [_draw(session, f"{session.rows.kinds} and {session.columns.kinds}", ["row", "column"], marked, zoom)]
-    sides: list[Side] = [subject.side, "column" if subject.side == "row" else "row"]
     return [
         _draw(session, session.catalog(side).kinds, [side], [m for m in marked if m[0].side == side], zoom)
-        for side in sides
+        for side in (subject.side, subject.other_side)
     ]
 
 
 def _draw(session: Session, title: str, sides: list[Side], marked: list[tuple[Subject, Role]], zoom: bool) -> Drawing:
     at = np.array([session.at(subject) for subject, _ in marked]).reshape(-1, 2)
     low, size = _window(at) if zoom and len(at) else (np.zeros(2), float(SIZE))
-    behind: list[tuple[Side, str]] = []
+    x, y = low.round(1).tolist()
+    drawing = Drawing(title, x, y, round(size, 1), sides)
     if zoom:
-        behind = [(side, dots(_inside(session.positions[0 if side == "row" else 1], low, size))) for side in sides]
-    drawing = Drawing(title, round(float(low[0]), 1), round(float(low[1]), 1), round(size, 1), sides, behind)
+        for side in sides:
+            positions = session.positions[0 if side == "row" else 1]
+            is_inside = ((positions >= low) & (positions <= low + size)).all(axis=1)
+            drawing.dots.append((side, dots(positions[is_inside])))
     drawing.marks.extend(_marks(session, drawing, marked, at))
     return drawing
 
@@ -109,10 +87,6 @@ def _window(at: Array) -> tuple[Array, float]:
     low, high = at.min(axis=0), at.max(axis=0)
     size = max(1.25 * float((high - low).max()), SMALLEST_WINDOW)
     return (low + high - size) / 2, size
-
-
-def _inside(positions: Array, low: Array, size: float) -> Array:
-    return positions[((positions >= low) & (positions <= low + size)).all(axis=1)]
 
 
 def _marks(session: Session, drawing: Drawing, marked: list[tuple[Subject, Role]], at: Array) -> list[Mark]:
@@ -140,5 +114,4 @@ def _add_label(session: Session, drawing: Drawing, mark: Mark, taken: list[tuple
         return mark
     taken.append(box)
     edge = mark.x + gap if fits else mark.x - gap
-    label_at = (label, round(edge, 1), "start" if fits else "end")
-    return Mark(mark.subject, mark.role, mark.x, mark.y, mark.radius, *label_at)
+    return replace(mark, label=label, label_x=round(edge, 1), anchor="start" if fits else "end")

@@ -13,10 +13,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HOSTS = ("127.0.0.1", "localhost")
-
-LONGEST_BODY = 4_000_000
-"""Bytes of a request."""
-
+LONGEST_BODY = 4_000_000  # bytes of a request
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
@@ -38,26 +35,17 @@ class TooLong(HTTPException):
 
 
 class Guard:
-    """ASGI middleware: refuses what should not be answered, and sets headers.
-
-    Parameters
-    ----------
-    app : ASGI application
-    longest_body : int
-        Bytes.
-    """
+    """ASGI middleware: refuses what should not be answered, and sets headers."""
 
     def __init__(self, app: ASGIApp, longest_body: int = LONGEST_BODY) -> None:
         self.app, self.longest_body = app, longest_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] != "http":
             if scope["type"] == "websocket":
                 return  # the page has none; returning refuses it
             await self.app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -66,11 +54,8 @@ class Guard:
                 found.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        refusal = self._refusal(scope["method"], headers)
-        if refusal is not None:
-            await refusal(scope, receive, sending)
-        else:
-            await self.app(scope, self._count(receive), sending)
+        answer = self._refusal(scope["method"], Headers(scope=scope)) or self.app
+        await answer(scope, self._count(receive), sending)
 
     def _refusal(self, method: str, headers: Headers) -> PlainTextResponse | None:
         """The answer to a request that goes no further; None for one that does."""

@@ -10,36 +10,21 @@ from jointdr.estimators import JDR
 from jointdr.prediction import AssociationModel
 from jointdr.runtime import Array, dense
 
-SIZE = 1000
-"""Width and height of a map, in its own units."""
-
+SIZE = 1000  # width and height of a map, in its own units
 MARGIN = 30
-OUTER = 0.5
-"""Per cent of the entities on each side that may lie beyond the edge, where they are drawn on it."""
-
-DRAWN = 4000
-"""Entities of each kind that are drawn in the background, at most."""
-
-ITERATIONS, COLUMNS = 15, 10
-"""Of the subspace iteration that finds the two directions."""
+OUTER = 0.5  # per cent of the entities on each side that may lie beyond the edge, where they are drawn on it
+DRAWN = 4000  # entities of each kind that are drawn in the background, at most
+ITERATIONS, COLUMNS = 15, 10  # of the subspace iteration that finds the two directions
 
 
 @dataclass(frozen=True)
 class Plane:
-    """A map from coordinates to the plane.
+    """A map from coordinates to the plane; what is at `low` and `high` is drawn at its edges."""
 
-    Attributes
-    ----------
-    center : (r,) array
-    directions : (r, 2) array
-    low, high : (2,) arrays
-        What is drawn at the left and right, and at the lower and upper edge.
-    """
-
-    center: Array
-    directions: Array
-    low: Array
-    high: Array
+    center: Array  # (r,)
+    directions: Array  # (r, 2)
+    low: Array  # (2,)
+    high: Array  # (2,)
 
     @staticmethod
     def of(tables: list[Array]) -> Plane:
@@ -53,10 +38,9 @@ class Plane:
 
     def __call__(self, T: Array) -> Array:
         """Where some entities are drawn, (m, 2), within the map; the second counts downwards."""
-        share = (_project(T, self.center, self.directions) - self.low) / np.where(
-            self.high > self.low, self.high - self.low, np.inf
-        )
-        share = np.where(self.high > self.low, np.clip(share, 0.0, 1.0), 0.5)
+        is_wide, width = self.high > self.low, self.high - self.low
+        share = (_project(T, self.center, self.directions) - self.low) / np.where(is_wide, width, np.inf)
+        share = np.where(is_wide, np.clip(share, 0.0, 1.0), 0.5)
         share[:, 1] = 1.0 - share[:, 1]
         return MARGIN + (SIZE - 2 * MARGIN) * share
 
@@ -102,9 +86,7 @@ def _leading(tables: list[Array], center: Array) -> Array:
 
 def _project(T: Array, center: Array, directions: Array) -> Array:
     """(T − center) · directions, without forming the first where T is sparse."""
-    product = T @ directions
-    product = np.asarray(dense(product))
-    return product - center @ directions
+    return np.asarray(dense(T @ directions)) - center @ directions
 
 
 def _multiply_transposed(T: Array, center: Array, H: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import urlencode
 
 from jinja2 import Environment
@@ -14,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from jointdr.apps.explore.contents import (
-    Entry,
     entries_of,
     explanation_of,
     model_facts_in_words,
@@ -22,27 +21,17 @@ from jointdr.apps.explore.contents import (
     suggestions_of,
 )
 from jointdr.apps.explore.downloads import cell, disposition, tsv
-from jointdr.apps.explore.drawing import Drawing, drawing_of
+from jointdr.apps.explore.drawing import drawing_of
 from jointdr.apps.explore.guard import LONGEST_BODY
-from jointdr.apps.explore.session import Ranking, Session, Side, Subject
-from jointdr.apps.explore.uploads import MOST_ROWS, BadUpload, Table, decode, read_features
+from jointdr.apps.explore.session import Session, Side, Subject
+from jointdr.apps.explore.uploads import MOST_ROWS, BadUpload, decode, read_features
 
-PER_PAGE, NEAREST, FOUND = 20, 8, 12
-"""Entries of a page of a ranking, nearest entities, and what a search lists of each kind."""
-
-SHOWN_ID = 60
-"""Characters of an unknown id that a message repeats."""
+PER_PAGE, NEAREST, FOUND = 20, 8, 12  # entries of a page of a ranking, nearest entities, finds of a search of each kind
+SHOWN_ID = 60  # characters of an unknown id that a message repeats
 
 
 class Pages:
-    """The answers of the page.
-
-    Parameters
-    ----------
-    session : Session
-    templates : jinja2.Environment
-        With autoescape.
-    """
+    """The answers of the page; its templates come with autoescape."""
 
     def __init__(self, session: Session, templates: Environment) -> None:
         self.session, self.templates = session, templates
@@ -50,8 +39,7 @@ class Pages:
         templates.filters["address"] = address
         self._facts, self._suggestions = model_facts_in_words(session), suggestions_of(session)
         self._background = [
-            templates.get_template("background.svg").render(layers=layers)
-            for layers in ([(0, session.dots[0])], [(1, session.dots[1])])
+            templates.get_template("background.svg").render(layers=[layer]) for layer in enumerate(session.dots)
         ]
 
     # ---------------------------------------------------------------- finding
@@ -61,12 +49,9 @@ class Pages:
         return self._page("home.html", facts=self._facts, suggestions=self._suggestions)
 
     def search(self, request: Request) -> Response:
-        """Rows and columns by id or name."""
         text = request.query_params.get("q", "")
-        found = [
-            (side, catalog, *catalog.search(text, FOUND))
-            for side, catalog in (("row", self.session.rows), ("column", self.session.columns))
-        ]
+        sides = zip(("row", "column"), self.session.catalogs, strict=True)
+        found = [(side, catalog, *catalog.search(text, FOUND)) for side, catalog in sides]
         return self._page("search.html", query=text, found=found)
 
     # ---------------------------------------------------------------- one entity
@@ -88,11 +73,9 @@ class Pages:
         return self._page("why.html", subject=subject, column=column, explanation=found, name=title)
 
     def row_table(self, request: Request) -> Response:
-        """The ranking of a row as TSV."""
         return self._table(self._row(request), _flag(request, "known"))
 
     def column_table(self, request: Request) -> Response:
-        """The ranking of a column as TSV."""
         return self._table(self._known(request, "column", "id"), _flag(request, "known"))
 
     def background(self, request: Request) -> Response:
@@ -104,7 +87,6 @@ class Pages:
     # ---------------------------------------------------------------- new rows
 
     def form(self, request: Request) -> Response:
-        """The form for the features of new rows."""
         return self._form()
 
     async def upload(self, request: Request) -> Response:
@@ -118,14 +100,13 @@ class Pages:
     def _received(self, text: str) -> Response:
         model = self.session.model
         names = model.feature_names_per_view_[0]
+        names = None if names is None else tuple(map(str, names))
         try:
-            table = read_features(
-                text, model.n_features_per_view_[0], None if names is None else tuple(map(str, names))
-            )
+            table = read_features(text, model.n_features_per_view_[0], names)
         except BadUpload as error:
             return self._form(problem=str(error), text=text, status=422)
-        key = self.session.keep(table)
-        return RedirectResponse(f"/row?{urlencode({'upload': key, 'at': 0})}", status_code=303)
+        query = urlencode({"upload": self.session.keep(table), "at": 0})
+        return RedirectResponse(f"/row?{query}", status_code=303)
 
     def _form(self, problem: str = "", text: str = "", status: int = 200) -> Response:
         names = self.session.model.feature_names_per_view_[0]
@@ -134,8 +115,7 @@ class Pages:
 
     # ---------------------------------------------------------------- inner workings
 
-    def problem(self, request: Request, message: str, status: int) -> Response:
-        """A page that explains what is wrong."""
+    def problem(self, message: str, status: int) -> Response:
         return self._page("problem.html", message=message, status=status)
 
     def _page(self, template: str, status: int = 200, **values: Any) -> Response:
@@ -147,17 +127,15 @@ class Pages:
         shown = ranking.shown(with_known)
         pages = max(1, -(-len(shown) // PER_PAGE))
         page = min(max(_integer(request, "page", 1), 1), pages)
-        entries = self._entries(subject, ranking, shown, page)
+        entries = entries_of(session, subject, ranking, shown, (page - 1) * PER_PAGE, PER_PAGE)
         nearest = nearest_entities(session, subject, NEAREST)
-        drawings: list[Drawing] = drawing_of(session, subject, entries, nearest, zoom)
-        upload: Table | None = session.uploaded(subject.upload) if subject.upload else None
         return self._page(
             "about.html",
             subject=subject,
             entries=entries,
             nearest=nearest,
-            drawings=drawings,
-            upload=upload,
+            drawings=drawing_of(session, subject, entries, nearest, zoom),
+            upload=session.uploaded(subject.upload) if subject.upload else None,
             page=page,
             pages=pages,
             count=len(shown),
@@ -166,9 +144,6 @@ class Pages:
             all_known=ranking.all_known,
             zoom=zoom,
         )
-
-    def _entries(self, subject: Subject, ranking: Ranking, shown: Any, page: int) -> list[Entry]:
-        return entries_of(self.session, subject, ranking, shown, (page - 1) * PER_PAGE, PER_PAGE)
 
     def _table(self, subject: Subject, with_known: bool) -> Response:
         session, others = self.session, self.session.others(subject.side)
@@ -202,10 +177,12 @@ class Pages:
         id = request.query_params.get(parameter)
         if id is None:
             raise HTTPException(400, f"The address has no {parameter}: search for what you are looking for.")
-        found = self.session.subject(side, id)
-        if found is None:
-            _missing(self.session.catalog(side).kind, id)
-        return found
+        try:
+            return self.session.subject(side, id)
+        except KeyError:
+            shown = "".join(c for c in id[:SHOWN_ID] if c.isprintable()) + ("…" if len(id) > SHOWN_ID else "")
+            message = f"No {self.session.catalog(side).kind} with the id “{shown}” was fitted."
+            raise HTTPException(404, message) from None
 
 
 def address(subject: Subject, session: Session, path: str = "", **more: Any) -> str:
@@ -216,11 +193,6 @@ def address(subject: Subject, session: Session, path: str = "", **more: Any) -> 
         values = {"row" if path == "/why" else "id": session.id(subject)}
     values |= {name: int(value) if isinstance(value, bool) else value for name, value in more.items() if value}
     return f"{path or '/' + subject.side}?{urlencode(values)}"
-
-
-def _missing(kind: str, id: str) -> NoReturn:
-    shown = "".join(c for c in id[:SHOWN_ID] if c.isprintable()) + ("…" if len(id) > SHOWN_ID else "")
-    raise HTTPException(404, f"No {kind} with the id “{shown}” was fitted.")
 
 
 def _flag(request: Request, name: str) -> bool:

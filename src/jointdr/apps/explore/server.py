@@ -8,8 +8,7 @@ import socket
 from jointdr.apps.explore.app import application
 from jointdr.apps.explore.session import Session
 
-HOST = "127.0.0.1"
-"""Never another one: the page is for this machine only."""
+HOST = "127.0.0.1"  # never another one: the page is for this machine only
 
 
 def bind(port: int) -> socket.socket:

@@ -20,34 +20,24 @@ from jointdr.metrics import round_scores
 from jointdr.prediction import AssociationModel, Explanation
 from jointdr.runtime import Array
 
-RANKINGS, EXPLANATIONS, UPLOADS = 64, 256, 10
-"""Results of each kind that are kept; the oldest is forgotten first."""
-
-REASONS = 8
-"""Known pairs that an explanation lists."""
-
-AT_ONCE = 2
-"""Answers that are computed at the same time, which bounds the memory that visitors can ask for."""
+RANKINGS, EXPLANATIONS, UPLOADS = 64, 256, 10  # results of each kind that are kept; the oldest is forgotten first
+REASONS = 8  # known pairs that an explanation lists
+AT_ONCE = 2  # answers that are computed at the same time, which bounds the memory that visitors can ask for
 
 Side = Literal["row", "column"]
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The entity that a page is about.
-
-    Attributes
-    ----------
-    side : "row" or "column"
-    index : int
-        Its index among those that were fitted, or in the upload.
-    upload : str
-        The key of the upload it is in; empty for one that was fitted.
-    """
+    """The entity that a page is about, by its index among those that were fitted, or among the rows of an upload."""
 
     side: Side
     index: int
     upload: str = ""
+
+    @property
+    def other_side(self) -> Side:
+        return "column" if self.side == "row" else "row"
 
 
 @dataclass(frozen=True)
@@ -74,7 +64,6 @@ class Ranking:
 
     @property
     def all_known(self) -> bool:
-        """Whether every pair is known, so that leaving these out would leave nothing."""
         return bool(self.known.all())
 
 
@@ -94,14 +83,12 @@ class Kept:
         return len(self._results)
 
     def get(self, key: Hashable) -> Any:
-        """The result, or None."""
         with self._lock:
             if key in self._results:
                 self._results.move_to_end(key)
             return self._results.get(key)
 
     def put(self, key: Hashable, result: Any) -> None:
-        """Keep a result."""
         with self._lock:
             self._results[key] = result
             self._results.move_to_end(key)
@@ -138,7 +125,7 @@ class Session:
             for k, (name, word) in enumerate(zip(model.view_names_, ("row", "column"), strict=True))
         )
         ids = (model.row_ids_.tolist(), model.column_ids_.tolist())
-        self.rows, self.columns = (Catalog(kinds[k], ids[k], names[k]) for k in (0, 1))
+        self.catalogs = self.rows, self.columns = tuple(map(Catalog, kinds, ids, names))
         self.known = model.known_pairs_
         self.known_columns = self.known.T.tocsr()
         self.key = secrets.token_hex(4)
@@ -159,17 +146,15 @@ class Session:
     # ---------------------------------------------------------------- entities
 
     def catalog(self, side: Side) -> Catalog:
-        """The entities of one kind."""
         return self.rows if side == "row" else self.columns
 
     def others(self, side: Side) -> Catalog:
         """The entities of the other kind."""
         return self.columns if side == "row" else self.rows
 
-    def subject(self, side: Side, id: str) -> Subject | None:
-        """The fitted entity with this id."""
-        index = self.catalog(side).index(id)
-        return None if index is None else Subject(side, index)
+    def subject(self, side: Side, id: str) -> Subject:
+        """The fitted entity with this id; a KeyError where there is none."""
+        return Subject(side, self.catalog(side).index[id])
 
     def keep(self, table: Table) -> str:
         """Keep an upload for a while, and return its key, which cannot be guessed."""
@@ -179,11 +164,9 @@ class Session:
 
     def uploaded(self, key: str) -> Table | None:
         """The upload with this key, unless it was forgotten."""
-        found: Table | None = self._uploads.get(key)
-        return found
+        return self._uploads.get(key)
 
     def id(self, subject: Subject) -> str:
-        """The id of an entity."""
         if subject.upload:
             return self._upload(subject).ids[subject.index]
         return self.catalog(subject.side).ids[subject.index]
@@ -204,26 +187,24 @@ class Session:
             return None
         if len(others) == 0:
             return np.empty(0)
-        columns = [self.columns.ids[index] for index in others]
         with self._working:
-            if subject.upload:
-                return self.model.neighbors(self._row(subject), columns=columns)[0]
-            return self.model.neighbors(rows=[self.id(subject)], columns=columns)[0]
+            return self.model.neighbors(**self._query(subject), columns=[self.columns.ids[index] for index in others])[
+                0
+            ]
 
     def nearest(self, subject: Subject, k: int) -> list[tuple[int, float]]:
         """The k nearest entities of the same kind and their distances, by the coordinates that the model compares.
 
         For a mixture of coordinates and raw features, squared distances are mixed in the same way. O(m r).
         """
-        found = self.model.similar(**{subject.side: self._row(subject) if subject.upload else self.id(subject)}, k=k)
-        indices = map(self.catalog(subject.side).known_index, found[subject.side])
+        found = self.model.similar(**{subject.side: self._entity(subject)}, k=k)
+        indices = map(self.catalog(subject.side).index.__getitem__, found[subject.side])
         return list(zip(indices, found["distance"].tolist(), strict=True))
 
     def why(self, subject: Subject, column: int) -> Explanation:
         """The known pairs that carried the score of a row and a column."""
-        row = self._row(subject) if subject.upload else self.id(subject)
-        key, id = (subject, column), self.columns.ids[column]
-        return self._recall(self._explanations, key, lambda: self.model.explain(row, id, k=REASONS))
+        row, id = self._entity(subject), self.columns.ids[column]
+        return self._recall(self._explanations, (subject, column), lambda: self.model.explain(row, id, k=REASONS))
 
     def at(self, subject: Subject) -> Array:
         """Where an entity lies on the map, (2,)."""
@@ -235,12 +216,7 @@ class Session:
     # ---------------------------------------------------------------- inner workings
 
     def _rank(self, subject: Subject) -> Ranking:
-        if subject.upload:
-            scores = self.model.predict(self._row(subject))[0]
-        elif subject.side == "row":
-            scores = self.model.predict(rows=[self.id(subject)])[0]
-        else:
-            scores = self.model.predict(columns=[self.id(subject)])[:, 0]
+        scores = self.model.predict(**self._query(subject)).ravel()
         order = np.argsort(-round_scores(scores[None])[0], kind="stable")
         known = np.zeros(len(scores), dtype=bool)
         if not subject.upload:
@@ -257,10 +233,17 @@ class Session:
         return found
 
     def _upload(self, subject: Subject) -> Table:
-        found: Table | None = self._uploads.get(subject.upload)
-        if found is None:
+        if (found := self.uploaded(subject.upload)) is None:
             raise Forgotten("This upload has been forgotten: send it again.")
         return found
+
+    def _query(self, subject: Subject) -> dict[str, Any]:
+        """The arguments of `predict` that choose an entity."""
+        return {"A_new": self._row(subject)} if subject.upload else {f"{subject.side}s": [self.id(subject)]}
+
+    def _entity(self, subject: Subject) -> Any:
+        """The argument of `explain` and `similar` for an entity."""
+        return self._row(subject) if subject.upload else self.id(subject)
 
     def _row(self, subject: Subject) -> Array:
         """The features of a row of an upload, (1, n)."""

@@ -15,8 +15,7 @@ from jointdr.runtime import Array
 MOST_ROWS = 100
 MOST_CELLS = 1_000_000
 LONGEST_ID = 200
-SHOWN = 40
-"""Characters of a visitor's text that a message repeats."""
+SHOWN = 40  # characters of a visitor's text that a message repeats
 
 
 class BadUpload(ValueError):
@@ -25,18 +24,10 @@ class BadUpload(ValueError):
 
 @dataclass(frozen=True)
 class Table:
-    """New rows.
-
-    Attributes
-    ----------
-    ids : tuple of str
-    X : (rows, n) array
-    note : str
-        A remark for the visitor on how the text was read.
-    """
+    """New rows; the note is a remark for the visitor on how the text was read."""
 
     ids: tuple[str, ...]
-    X: Array
+    X: Array  # (rows, n)
     note: str = ""
 
 
@@ -87,12 +78,8 @@ def read_features(text: str, n_features: int, names: tuple[str, ...] | None) -> 
 
 def _plain_numbers(text: str) -> Array | None:
     """The numbers that the text consists of; None if it has anything else."""
-    values: list[float] = []
-    for word in re.split(r"[\s,;]+", text.strip()):
-        if not math.isfinite(value := _number(word)):
-            return None
-        values.append(value)
-    return np.array(values)
+    values = np.array([_number(word) for word in re.split(r"[\s,;]+", text.strip())])
+    return values if np.isfinite(values).all() else None
 
 
 def _number(field: str) -> float:
@@ -100,9 +87,6 @@ def _number(field: str) -> float:
         return float(field) if "_" not in field else math.nan
     except ValueError:
         return math.nan
-
-
-# ---------------------------------------------------------------- one feature to a line
 
 
 def _pair(line: str) -> tuple[str, str]:
@@ -115,6 +99,7 @@ def _pair(line: str) -> tuple[str, str]:
 
 
 def _list(lines: list[tuple[int, str]], names: tuple[str, ...]) -> Table:
+    """A new row from one feature to a line."""
     indices = {name: index for index, name in enumerate(names)}
     x = np.zeros(len(names))
     seen: dict[str, int] = {}
@@ -128,9 +113,6 @@ def _list(lines: list[tuple[int, str]], names: tuple[str, ...]) -> Table:
         x[indices[name]] = _finite(value, number, name)
     note = f"{len(seen)} of {len(names)} features were given; the others count as 0."
     return Table(("new",), x[None], note if len(seen) < len(names) else "")
-
-
-# ---------------------------------------------------------------- a table
 
 
 def _table(lines: list[tuple[int, str]], n_features: int, names: tuple[str, ...] | None) -> Table:
@@ -169,8 +151,7 @@ def _columns(header: list[str], n_features: int, names: tuple[str, ...] | None) 
             )
         return list(range(1, n_features + 1))
     where = {title: at for at, title in enumerate(header) if at > 0}
-    missing = [name for name in names if name not in where]
-    if missing:
+    if missing := [name for name in names if name not in where]:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise BadUpload(
             f"The column {_short(missing[0])} is missing{more}: ids come first, then {n_features} features."

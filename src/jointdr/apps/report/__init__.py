@@ -60,10 +60,6 @@ def write_report(
     template = template_of_reports()  # before long work that would be lost without it
     about = About.of(model, rows, columns, color, label)
     contents = Contents.of(model, data, about, evaluation, k)
-    page = render_page(template, contents, title or _title(model))
-    write_text(path, page)
+    title = title or f"{type(model).__name__}: {' and '.join(map(str, model.view_names_))}"
+    write_text(path, render_page(template, contents, title))
     return Path(path)
-
-
-def _title(model: Any) -> str:
-    return f"{type(model).__name__}: {' and '.join(str(name) for name in model.view_names_)}"

@@ -19,27 +19,17 @@ MOST_POINTS = 5000
 MOST_LISTED = 30_000
 MOST_VALUES = 100
 N_PERMUTATIONS = 20
-N_DIRECTIONS = 6
-"""On the map, and in the list of the heaviest features."""
+N_DIRECTIONS = 6  # on the map, and in the list of the heaviest features
 N_FEATURES = 8
-CHECKED_UP_TO = 1e7
-"""Numbers in the written-out pairs up to which their features are looked at once more for warnings."""
+CHECKED_UP_TO = 1e7  # numbers in the written-out pairs up to which their features are looked at again for warnings
 
 Section = dict[str, Any]
-Missing = str
-"""The reason why a section is missing, as a sentence."""
+Missing = str  # the reason why a section is missing, as a sentence
 
 
 @dataclass(frozen=True)
 class Contents:
-    """The sections of a report.
-
-    Attributes
-    ----------
-    facts : dict
-    scree, map, loadings, recall, recommendations : Section or Missing
-    findings : list of Finding, or Missing
-    """
+    """The sections of a report; `findings` are those of `diagnose`."""
 
     facts: dict[str, Any]
     scree: Section | Missing
@@ -51,7 +41,6 @@ class Contents:
 
     @staticmethod
     def of(model: Any, data: Dyads | None, about: About, evaluation: Any, k: int) -> Contents:
-        """All sections, from the model, its data, tables about its entities and an evaluation."""
         _require_match(model, data)
         k = check_integer("k", k, 1)
         return Contents(
@@ -86,9 +75,6 @@ def _embedding(model: Any) -> Any:
     return model.embedding_ if hasattr(model, "embedding_") else model if hasattr(model, "embeddings_") else None
 
 
-# ---------------------------------------------------------------- singular values
-
-
 def _scree(model: Any, data: Dyads | None) -> Section | Missing:
     fitted = _embedding(model)
     if fitted is None:
@@ -102,12 +88,11 @@ def _scree(model: Any, data: Dyads | None) -> Section | Missing:
     if isinstance(profile, str):
         return {**found, "note": profile}
     shown = min(len(profile.singular_values), MOST_VALUES, max(10, rank, 3 * (profile.null_rank or 0)))
-    low, high = np.quantile(profile.null[:, :shown], [0.025, 0.975], axis=0)
-    threshold = profile.null_threshold
+    low, high = (_short(q) for q in np.quantile(profile.null[:, :shown], [0.025, 0.975], axis=0))
     return {
         **found,
         "values": _short(profile.singular_values[:shown]),
-        "null": {"low": _short(low), "high": _short(high), "threshold": threshold, "level": profile.level},
+        "null": {"low": low, "high": high, "threshold": profile.null_threshold, "level": profile.level},
         "chosen": profile.null_rank,
         "best": profile.best,
         "note": "",
@@ -128,20 +113,13 @@ def _profile(fitted: Any, data: Dyads | None) -> RankProfile | Missing:
         return f"There is no permutation test: {error}"
 
 
-# ---------------------------------------------------------------- warnings
-
-
 def _findings(model: Any, data: Dyads | None) -> list[Any] | Missing:
     fitted = _embedding(model)
     if not isinstance(fitted, JDR) or len(fitted.view_names_) != 2:
         return "These checks are for a JDR of two views, which this model does not have."
     if data is not None and data.n_observed * sum(data.n_features) <= CHECKED_UP_TO:
-        X, y = data.triples()
-        return list(diagnose(fitted, X, y))
+        return list(diagnose(fitted, *data.triples()))
     return list(diagnose(fitted))
-
-
-# ---------------------------------------------------------------- the map
 
 
 def _map(model: Any, data: Dyads | None, about: About) -> Section | Missing:
@@ -206,9 +184,6 @@ def _some(count: int, wanted: int) -> Array:
     return np.sort(np.random.default_rng(0).choice(count, wanted, replace=False))
 
 
-# ---------------------------------------------------------------- features, recall, recommendations
-
-
 def _loadings(model: Any) -> list[Section] | Missing:
     fitted = _embedding(model)
     if fitted is None:
@@ -261,7 +236,6 @@ def _recommendations(model: Any, about: About, k: int) -> Section | Missing:
 
 
 def _labels(ids: Array, known: Array, labels: list[str] | None) -> list[str] | None:
-    """The names of these ids."""
     if labels is None:
         return None
     names = dict(zip((str(i) for i in known), labels, strict=True))

@@ -32,14 +32,6 @@ def template_of_reports() -> Any:
 def render_page(template: Any, contents: Contents, title: str) -> str:
     """The page.
 
-    Parameters
-    ----------
-    template : that of `template_of_reports`
-    contents : Contents
-    title : str
-
-    Notes
-    -----
     The numbers and ids that the script draws are in a block of JSON, which browsers do not run. A content security
     policy allows the one style sheet and the one script of the page, by their hashes, and no request at all: even text
     that slipped through unescaped could not run.

@@ -11,8 +11,7 @@ import numpy as np
 from jointdr.plot import MOST_GROUPS, groups
 from jointdr.runtime import Array
 
-N_BINS = 5
-"""Numbers are coloured by so many bins, with equally many entities in each."""
+N_BINS = 5  # numbers are coloured by so many bins, with equally many entities in each
 
 
 @dataclass(frozen=True)
@@ -42,9 +41,7 @@ class About:
     @staticmethod
     def of(model: Any, rows: Any, columns: Any, color: str | None, label: str | None) -> About:
         """Look up columns of the tables by the ids of the model."""
-        tables = (rows, columns)
-        if not hasattr(model, "row_ids_"):
-            tables = (None, None)
+        tables = (rows, columns) if hasattr(model, "row_ids_") else (None, None)
         for name, column in (("color", color), ("label", label)):
             if column is not None and not any(table is not None and column in table.columns for table in tables):
                 known = [str(c) for table in tables if table is not None for c in table.columns]
@@ -66,8 +63,7 @@ def _looked_up(table: Any, ids: Any, column: str | None) -> Any:
         return None
     found = table[column].set_axis(table.index.astype(str))
     found = found[~found.index.duplicated()].reindex([str(i) for i in ids])
-    values = found.to_numpy()
-    if values.dtype.kind in "iuf":
+    if (values := found.to_numpy()).dtype.kind in "iuf":
         return values
     return found.astype(object).where(found.notna(), None).to_numpy()  # pandas has several values for "missing"
 
@@ -92,9 +88,5 @@ def _group(values: list[Any]) -> tuple[tuple[str, ...], list[Array | None], bool
 
 def _split(group: Array, values: list[Any]) -> list[Array | None]:
     """Groups of all entities, back to the kinds that have some."""
-    parts: list[Array | None] = []
-    start = 0
-    for v in values:
-        parts.append(None if v is None else group[start : start + len(v)])
-        start += 0 if v is None else len(v)
-    return parts
+    ends = np.cumsum([0 if v is None else len(v) for v in values])
+    return [None if v is None else part for v, part in zip(values, np.split(group, ends[:-1]), strict=True)]
