@@ -20,7 +20,7 @@ from jointdr.apps.cli.explain import explain
 from jointdr.apps.cli.explore_page import explore
 from jointdr.apps.cli.fit import fit
 from jointdr.apps.cli.info import info
-from jointdr.apps.cli.options import expand_groups
+from jointdr.apps.cli.options import expand_groups, option
 from jointdr.apps.cli.output import say
 from jointdr.apps.cli.predict import predict
 from jointdr.apps.cli.recommend import recommend
@@ -33,6 +33,7 @@ app = typer.Typer(name="jointdr", add_completion=False, rich_markup_mode="rich",
 for command in (fit, tune, predict, recommend, explain, explore, evaluate, report, info, demo, reproduce):
     app.command()(expand_groups(command))
 
+BUDGET = "Memory for work in blocks, such as 2GB; by default 3/4 of what is free. May stand anywhere."
 INTERRUPTED = 130
 
 
@@ -50,16 +51,9 @@ def _about(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show where an error came from; may stand anywhere on the line.")
+        bool, option("--debug", help="Show where an error came from; may stand anywhere on the line.")
     ] = False,
-    memory_budget: Annotated[
-        str | None,
-        typer.Option(
-            "--memory-budget",
-            metavar="SIZE",
-            help="Memory for work in blocks, such as 2GB; by default 3/4 of what is free. May stand anywhere.",
-        ),
-    ] = None,
+    memory_budget: Annotated[str | None, option(metavar="SIZE", help=BUDGET)] = None,
 ) -> None:
     """Which unknown pairs of two kinds of things score high, also for things never seen before?
 

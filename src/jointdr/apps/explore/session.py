@@ -42,21 +42,11 @@ class Subject:
 
 @dataclass(frozen=True)
 class Ranking:
-    """All entities of the other kind, best first.
-
-    Attributes
-    ----------
-    scores : (m,) array
-        Of all of them, in the order in which they were fitted.
-    order : (m,) array of int
-        Their indices, best first; of equal scores the earlier first.
-    known : (m,) array of bool
-        Whether the pair was known in the fit.
-    """
+    """All m entities of the other kind, best first; scores and what is known are in the order of the fit."""
 
     scores: Array
-    order: Array
-    known: Array
+    order: Array  # the indices of the entities, best first; of equal scores the earlier first
+    known: Array  # whether the pair was known in the fit
 
     def shown(self, with_known: bool) -> Array:
         """The order, with or without the pairs that are known; with them where there are no others."""

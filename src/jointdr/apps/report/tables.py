@@ -16,27 +16,13 @@ N_BINS = 5  # numbers are coloured by so many bins, with equally many entities i
 
 @dataclass(frozen=True)
 class About:
-    """Names and groups of the entities of both kinds.
+    """Names and groups of the entities of both kinds."""
 
-    Attributes
-    ----------
-    color : str or None
-        The column that entities are coloured by.
-    labels : two lists of str, or None
-        A name for every entity, empty where there is none.
-    legend : tuple of str
-        The groups, most frequent first, or bins in their order.
-    groups : two arrays of int, or None
-        The group of every entity; −1 for none.
-    is_scale : bool
-        Whether the groups are bins of numbers.
-    """
-
-    color: str | None
-    labels: tuple[list[str] | None, list[str] | None]
-    legend: tuple[str, ...]
-    groups: tuple[Array | None, Array | None]
-    is_scale: bool
+    color: str | None  # the column that entities are coloured by
+    labels: tuple[list[str] | None, list[str] | None]  # a name for every entity, empty where there is none
+    legend: tuple[str, ...]  # the groups, most frequent first, or bins in their order
+    groups: tuple[Array | None, Array | None]  # the group of every entity; −1 for none
+    is_scale: bool  # whether the groups are bins of numbers
 
     @staticmethod
     def of(model: Any, rows: Any, columns: Any, color: str | None, label: str | None) -> About:
