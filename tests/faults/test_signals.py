@@ -72,7 +72,7 @@ def test_the_command_line(sent, code, said, rows, fitted, tmp_path, small_leaves
     found, _, err = finished(child)
     assert found == code
     assert said in err
-    assert f"What was read so far is kept in {held}: the same command goes on from there." in err
+    assert f"The rows that were read are kept in {held}: the same command goes on from there." in err
     assert "Traceback" not in err
     assert not out.exists()
     assert held.exists()

@@ -33,7 +33,6 @@ app = typer.Typer(name="jointdr", add_completion=False, rich_markup_mode="rich",
 for command in (fit, tune, predict, recommend, explain, explore, evaluate, report, info, demo, reproduce):
     app.command()(expand_groups(command))
 
-BUDGET = "Memory for work in blocks, such as 2GB; by default 3/4 of what is free. May stand anywhere."
 INTERRUPTED = 130
 
 
@@ -45,16 +44,21 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+Version = Annotated[
+    bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+]
+Debug = Annotated[bool, option("--debug", help="Show where an error came from; may stand anywhere on the line.")]
+Budget = Annotated[
+    str | None,
+    option(
+        metavar="SIZE",
+        help="Memory for work in blocks, such as 2GB; by default 3/4 of what is free. May stand anywhere.",
+    ),
+]
+
+
 @app.callback()
-def _about(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
-    ] = False,
-    debug: Annotated[
-        bool, option("--debug", help="Show where an error came from; may stand anywhere on the line.")
-    ] = False,
-    memory_budget: Annotated[str | None, option(metavar="SIZE", help=BUDGET)] = None,
-) -> None:
+def _about(version: Version = False, debug: Debug = False, memory_budget: Budget = None) -> None:
     """Which unknown pairs of two kinds of things score high, also for things never seen before?
 
     \b
