@@ -160,7 +160,6 @@ def index_of(ids: Array) -> dict[Any, int]:
 
 
 def _places(ids: Array, known: Array) -> Array:
-    """Where each id stands among the known ones; -1 if it does not."""
     where = index_of(known)
     return np.array([where.get(name, -1) for name in ids.tolist()], dtype=np.int64)
 

@@ -20,8 +20,7 @@ from jointdr.runtime import Array, check_integer, is_foreign, to_numpy
 
 RESPONSES = ("auto", "identity", "rank", "clip", "slices", "class")
 
-N_SLICES = 8
-"""Slices of y where neither a number nor edges are given."""
+N_SLICES = 8  # slices of y where neither a number nor edges are given
 
 
 @dataclass(frozen=True)

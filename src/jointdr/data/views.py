@@ -125,7 +125,6 @@ class Views:
 
 
 def _require_one_order(tables: Sequence[Any]) -> None:
-    """Rows belong together by position; refuse DataFrames whose indexes say that they do not."""
     frames = [X for X in tables if hasattr(X, "iloc")]
     if any(_is_reordered(X, frames[0].index) for X in frames[1:]):
         raise ValueError(
@@ -345,7 +344,6 @@ def _require_different_names(X: Any, name: str) -> None:
 
 
 def _raise_if_not_numbers(X: Any, name: str) -> None:
-    """Name the first column of a DataFrame that does not hold numbers."""
     for column in getattr(X, "columns", ()):
         try:
             is_number = _as_numbers(X[[column]], name).dtype.kind in "biuf"

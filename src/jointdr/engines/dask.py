@@ -22,8 +22,7 @@ from jointdr.engines.source import Source, joined_leaves
 LEAVES_PER_THREAD = 4
 """Runs of leaves for each thread of the cluster: few states to merge, and not much lost with a worker."""
 
-BRANCHES = 8
-"""How many states are merged at a time."""
+BRANCHES = 8  # how many states are merged at a time
 
 
 def require_dask() -> Any:
@@ -48,7 +47,6 @@ class Cluster:
     block_bytes = 0
 
     def width(self) -> int:
-        """How many leaves are reduced at a time: the threads of the cluster."""
         client = self.client or _default_client()
         if client is None:
             return int(require_dask().system.CPU_COUNT)
@@ -56,7 +54,6 @@ class Cluster:
             return max(1, sum(client.nthreads().values()))
 
     def run(self, task: Task, leaves: Sequence[Any], watch: Any = None) -> Any:
-        """The merged state of all leaves."""
         dask = require_dask()
         shared = dask.delayed(task, pure=False)  # one value that workers hand on to each other, not one for each leaf
         reduce = dask.delayed(_reduce_leaves, pure=False)
@@ -76,7 +73,6 @@ class Cluster:
 
 @contextmanager
 def _translate_lost_connection() -> Iterator[None]:
-    """Say what to do where the scheduler has gone away."""
     lost: tuple[type[BaseException], ...] = (CancelledError,)
     try:
         from distributed.comm.core import CommClosedError
@@ -99,7 +95,6 @@ def _delay(leaf: Any, views: bool) -> Any:
 
 
 def _default_client() -> Any:
-    """The client that dask would use, if there is one."""
     try:
         from distributed import get_client
 

@@ -17,8 +17,7 @@ from jointdr.runtime import Array, check_number, is_sparse
 BLOCK_BYTES = 512_000_000
 """A block is about this large. Three of them are on the device at a time, with copies that folding makes of one."""
 
-PIECE_BYTES = 16_000_000
-"""A block is copied in pieces of this size."""
+PIECE_BYTES = 16_000_000  # a block is copied in pieces of this size
 
 
 def require_torch() -> Any:
@@ -55,7 +54,6 @@ class Device:
     block_bytes: int = BLOCK_BYTES
 
     def width(self) -> int:
-        """How many leaves are reduced at a time."""
         return 1
 
     def run(self, task: Task, leaves: Sequence[Any], watch: Any = None) -> Any:
@@ -107,7 +105,6 @@ def _all_stepped(blocks: Iterator[RowBlock], steps: Sequence[Any]) -> Iterator[R
 
 
 def _parts_of(block: RowBlock, responses: bool) -> list[Array]:
-    """The arrays to copy: the views, and the responses and weights where asked for."""
     return [*block.views, *(X for X in (block.y, block.weight) if responses and X is not None)]
 
 
@@ -132,7 +129,7 @@ class _Plain:
         return lambda: _with_parts(block, parts, self.responses)
 
     def used(self) -> None:
-        """Nothing to wait for."""
+        pass
 
 
 class _Copies:

@@ -62,7 +62,6 @@ class Grid:
 
     @property
     def views(self) -> tuple[Array, Array]:
-        """The two entity tables."""
         return self.A, self.B
 
     @property
@@ -72,11 +71,9 @@ class Grid:
 
     @property
     def y_mean(self) -> float:
-        """The mean score of all pairs."""
         return float(self.Y.sum()) / (self.n_pairs or 1)
 
     def rows(self, at: Array) -> Grid:
-        """The grid of the row entities with these indices."""
         return Grid(self.Y[at], take_rows(self.A, at), self.B, self.complete, self.n_pairs / self.Y.shape[0])
 
     def counts(self, means: Means = "pairs") -> tuple[Array, Array]:
@@ -176,7 +173,6 @@ class Grid:
         return moments.about(center)  # sparse tables, which were not centred
 
     def _moments_bytes(self, keep: Keep) -> int:
-        """About how large moments are, as in `Rows`."""
         widths = [X.shape[1] for X in (self.A, self.B)]
         if "full" in keep.covariance:
             return 16 * sum(widths) ** 2
@@ -269,7 +265,6 @@ class Grid:
     def _third(
         self, tables: Sequence[Array], centers: Sequence[Array], shifts: Sequence[float], sums: Sequence[Array]
     ) -> Array:
-        """T_ayb about the centres."""
         if not is_sparse(self.Y):
             return _through(tables, centers, self.Y, shifts)
         if not self.complete:

@@ -12,8 +12,7 @@ import numpy as np
 from jointdr.engines.reduction import RowBlock
 from jointdr.runtime import Array, dense, to_numpy
 
-SAMPLE_ROWS = 100_000
-"""How many responses are looked at to tell whether they have heavy tails."""
+SAMPLE_ROWS = 100_000  # how many responses are looked at to tell whether they have heavy tails
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,6 @@ class Summary:
 
     @property
     def mean(self) -> Array:
-        """The weighted mean of each response."""
         return np.where(self.lowest == self.highest, self.lowest, self.center + self.sum / (self.weight or 1.0))
 
 
@@ -44,11 +42,9 @@ class Summarize:
 
     @staticmethod
     def of(n_rows: int | None) -> Summarize:
-        """For so many rows."""
         return Summarize(max(1, (n_rows or 0) // SAMPLE_ROWS))
 
     def __call__(self, blocks: Iterable[RowBlock]) -> Summary:
-        """The summary of these blocks."""
         return reduce(self.merge, map(self._of, blocks))
 
     def _of(self, block: RowBlock) -> Summary:
@@ -100,11 +96,9 @@ class Gather:
     nbytes: int = 0
 
     def __call__(self, blocks: Iterable[RowBlock]) -> dict[int, tuple[Array, Array | None]]:
-        """Those of these blocks."""
         return {block.first_row: (block.y, block.weight) for block in blocks}
 
     def merge(self, one: dict[int, Any], two: dict[int, Any]) -> dict[int, Any]:
-        """Those of both."""
         return {**one, **two}
 
 
@@ -115,11 +109,9 @@ class Labels:
     nbytes: int = 0
 
     def __call__(self, blocks: Iterable[RowBlock]) -> tuple[Array, int]:
-        """Those of these blocks."""
         return reduce(self.merge, ((np.unique(block.y), len(block.y)) for block in blocks))
 
     def merge(self, one: tuple[Array, int], two: tuple[Array, int]) -> tuple[Array, int]:
-        """Those of both."""
         return np.union1d(one[0], two[0]), one[1] + two[1]
 
 
@@ -130,7 +122,6 @@ class FirstNotFinite:
     nbytes: int = 0
 
     def __call__(self, blocks: Iterable[RowBlock]) -> tuple[int, int, int, float]:
-        """That of these blocks."""
         return reduce(self.merge, map(self._of, blocks))
 
     def _of(self, block: RowBlock) -> tuple[int, int, int, float]:
@@ -144,5 +135,4 @@ class FirstNotFinite:
         return found
 
     def merge(self, one: tuple[int, int, int, float], two: tuple[int, int, int, float]) -> tuple[int, int, int, float]:
-        """The earlier one."""
         return min((found for found in (one, two) if found[0] >= 0), default=one)

@@ -46,7 +46,6 @@ class RowBlock:
             yield RowBlock(views, self.y[at], weight, self.first_row + at.start)
 
     def total_weight(self) -> float:
-        """Σ w."""
         return float(len(self)) if self.weight is None else float(self.weight.sum())
 
 
@@ -85,7 +84,6 @@ class RandomParts:
     first_row: int = 0
 
     def __call__(self, block: RowBlock) -> tuple[Array, RowBlock]:
-        """The part that each row is in."""
         if self.n_folds == 1:
             return np.zeros(len(block), dtype=np.int64), block
         first = self.first_row + block.first_row
@@ -105,7 +103,6 @@ class WithoutGroup:
     i: int
 
     def __call__(self, block: RowBlock) -> RowBlock:
-        """The same rows with other weights."""
         weight = np.ones(len(block)) if block.weight is None else block.weight
         return replace(block, weight=np.where(self.groups(block)[0] == self.i, 0.0, weight))
 
@@ -145,16 +142,13 @@ class MomentsOf:
 
     keep: dict[str, Any]
     nbytes: int = 0
-    takes_any_response = True
-    """Whether responses and weights may lie where the views do, too."""
+    takes_any_response = True  # whether responses and weights may lie where the views do, too
 
     def __call__(self, blocks: Iterable[RowBlock]) -> Moments:
-        """O(rows · n²)."""
         parts = (part for _, part in _parts(((0, block) for block in blocks), self.keep))
         return reduce(Moments.merge, parts).to_numpy()
 
     def merge(self, one: Moments, two: Moments) -> Moments:
-        """O(n²)."""
         return one.merge(two)
 
 
@@ -168,7 +162,6 @@ class MomentsOfGroups:
     nbytes: int = 0
 
     def __call__(self, blocks: Iterable[RowBlock]) -> list[Moments]:
-        """One `Moments` for each group, which may be empty."""
         parts: list[Moments | None] = [None] * self.n_groups
         for i, part in _parts(in_groups(blocks, self.groups), self.keep):
             held = parts[i]
@@ -177,7 +170,6 @@ class MomentsOfGroups:
         return [_zero_like(some) if part is None else part for part in parts]
 
     def merge(self, one: list[Moments], two: list[Moments]) -> list[Moments]:
-        """O(n²) for each group."""
         return [a + b for a, b in zip(one, two, strict=True)]
 
 
@@ -200,7 +192,6 @@ class SumsOf:
     nbytes: int = 0
 
     def __call__(self, blocks: Iterable[RowBlock]) -> tuple[Array, ...]:
-        """One array for each that the function makes."""
         totals: tuple[Array, ...] = ()
         for block in blocks:
             parts = self.of_block(block)
@@ -210,7 +201,6 @@ class SumsOf:
         return totals
 
     def merge(self, one: tuple[Array, ...], two: tuple[Array, ...]) -> tuple[Array, ...]:
-        """Plain addition."""
         return tuple(a + b for a, b in zip(one, two, strict=True))
 
 
@@ -224,7 +214,6 @@ class SumsOfGroups:
     nbytes: int = 0
 
     def __call__(self, blocks: Iterable[RowBlock]) -> list[tuple[Array, ...] | None]:
-        """One tuple of arrays for each group."""
         sums: list[tuple[Array, ...] | None] = [None] * self.n_groups
         one = SumsOf(self.of_block)
         for i, block in in_groups(blocks, self.groups):
@@ -232,7 +221,6 @@ class SumsOfGroups:
         return sums
 
     def merge(self, one: list[Any], two: list[Any]) -> list[Any]:
-        """Plain addition, group by group."""
         return [_add_sums(a, b) for a, b in zip(one, two, strict=True)]
 
 

@@ -21,8 +21,7 @@ from jointdr.engines.reduction import (
 from jointdr.moments import Moments
 from jointdr.runtime import Array, is_accelerated, is_sparse, memory, take_columns
 
-BLOCK_BYTES = 1_000_000
-"""A dense block of this size stays in a core's cache between centring and the products."""
+BLOCK_BYTES = 1_000_000  # a dense block of this size stays in a core's cache between centring and the products
 
 LARGE_BLOCK_BYTES = 32_000_000
 """Blocks that are not copied to be centred are larger, because each costs one addition to the result."""
@@ -30,8 +29,7 @@ LARGE_BLOCK_BYTES = 32_000_000
 ACCELERATOR_BLOCK_BYTES = 1_000_000_000
 """Blocks in the memory of an accelerator: large enough for its products to be most of the time."""
 
-FEWEST_ROWS = 256
-"""Rows in a block of very wide data, where the cache cannot hold enough of them."""
+FEWEST_ROWS = 256  # rows in a block of very wide data, where the cache cannot hold enough of them
 
 SKETCH = "JDR with solver='randomized' and normalize='feature', which does not form n × n matrices"
 
@@ -88,11 +86,8 @@ class Rows:
     """
 
     rereadable = True
-    block_bytes = BLOCK_BYTES
-    """How much of a view is centred and multiplied at a time."""
-
-    knows_mean = True
-    """Whether the mean of y can be had for less than a read of everything."""
+    block_bytes = BLOCK_BYTES  # how much of a view is centred and multiplied at a time
+    knows_mean = True  # whether the mean of y can be had for less than a read of everything
 
     def __init__(self, views: Sequence[Array], y: Array, weight: Array | None = None) -> None:
         self.views = tuple(views)
@@ -104,7 +99,6 @@ class Rows:
 
     @property
     def n_responses(self) -> int:
-        """Number of components of the response q."""
         return int(self.y.shape[1])
 
     def select(self, columns: Sequence[Array]) -> Rows:

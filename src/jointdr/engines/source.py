@@ -14,8 +14,7 @@ import numpy as np
 from jointdr.engines.reduction import RowBlock
 from jointdr.runtime import Array
 
-Watch = Callable[[int, int], object]
-"""Called with the number of rows and of bytes of every block that has been reduced."""
+Watch = Callable[[int, int], object]  # called with the number of rows and of bytes of every block that has been reduced
 
 
 class Leaf(Protocol):
@@ -61,17 +60,10 @@ class Source(ABC):
     has_response: bool = True
     has_weight: bool = False
 
-    rereadable = True
-    """Whether it can be read more than once."""
-
-    separable = True
-    """Whether the response can be read without the views."""
-
-    reader_bytes = 0
-    """Memory of one reader beside the blocks that it gives, in bytes."""
-
-    table: Array | None = None
-    """Where all views are columns of one table: its column names, or numbers, (1, columns)."""
+    rereadable = True  # whether it can be read more than once
+    separable = True  # whether the response can be read without the views
+    reader_bytes = 0  # memory of one reader beside the blocks that it gives, in bytes
+    table: Array | None = None  # where all views are columns of one table: its column names, or numbers, (1, columns)
 
     watch: Watch | None = None
     checkpoint: Any = None
@@ -207,20 +199,16 @@ class GivenLeaf:
 
     @property
     def first_row(self) -> int:
-        """As of the leaf."""
         return int(self.leaf.first_row)
 
     @property
     def n_rows(self) -> int:
-        """As of the leaf."""
         return int(self.leaf.n_rows)
 
     def blocks(self, size: int) -> Iterator[RowBlock]:
-        """As of the leaf, with what is given in place of what is stored."""
         return map(self._with, self.leaf.blocks(size))
 
     def responses(self, size: int) -> Iterator[RowBlock]:
-        """The same without the views."""
         if self.y is None:
             return map(self._with, self.leaf.responses(size))
         whole = RowBlock((), self.y, self.weight, self.first_row)

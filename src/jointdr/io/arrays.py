@@ -14,8 +14,7 @@ import numpy as np
 from jointdr.engines import RowBlock, Source
 from jointdr.runtime import Array, Stamp, count_of, is_sparse, npy_header, require_mapped, slices, to_numpy
 
-LEAF_BYTES = 64_000_000
-"""Rows are dealt out in runs of about this size."""
+LEAF_BYTES = 64_000_000  # rows are dealt out in runs of about this size
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,6 @@ class NpyTable:
         return values.reshape(stop - start, *self.shape[1:])
 
     def _read(self, file: Any, first: int, count: int, stop: int) -> Array:
-        """So many numbers from the first of these on."""
         file.seek(self.offset + first * self.dtype.itemsize)
         values = np.fromfile(file, self.dtype, count)
         if len(values) < count:
@@ -70,7 +68,6 @@ class NpyTable:
         return values
 
     def identity(self) -> list[Any]:
-        """The file, its size and when it was written."""
         stamp = Stamp.of(self.path)
         return [str(Path(self.path).resolve()), stamp.size, stamp.written]
 
@@ -85,19 +82,16 @@ class ZarrTable:
 
     @staticmethod
     def of(path: Any) -> ZarrTable:
-        """Read the metadata."""
         array = _zarr().open_array(os.fspath(path), mode="r")
         return ZarrTable(os.fspath(path), tuple(array.shape), np.dtype(array.dtype))
 
     def rows(self, start: int, stop: int) -> Array:
-        """The rows from `start` to before `stop`, in memory."""
         array = _zarr().open_array(self.path, mode="r")
         if tuple(array.shape) != self.shape or np.dtype(array.dtype) != self.dtype:
             raise ValueError(f"{self.path} was changed while it was read: start again when it is complete.")
         return np.asarray(array[start:stop])
 
     def identity(self) -> list[Any]:
-        """Where it lies, and the names, sizes and times of its files."""
         folder = Path(self.path).resolve()
         files = [(str(f.relative_to(folder)), f.stat()) for f in sorted(folder.rglob("*")) if f.is_file()]
         told = repr([(name, status.st_size, status.st_mtime_ns) for name, status in files])
@@ -113,7 +107,6 @@ class MemoryTable:
 
     @staticmethod
     def of(array: Any) -> MemoryTable:
-        """The array, or tensor on the host."""
         array = to_numpy(array)
         if is_sparse(array):
             raise TypeError("scan_arrays takes dense arrays: give sparse views to fit themselves.")
@@ -121,16 +114,13 @@ class MemoryTable:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Rows and features."""
         return self.array.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of its numbers."""
         return self.array.dtype
 
     def rows(self, start: int, stop: int) -> Array:
-        """The rows from `start` to before `stop`."""
         require_mapped(self.array)
         return self.array[start:stop]
 
@@ -161,11 +151,9 @@ class ArrayLeaf:
     columns: tuple[Array | None, ...] = field(default=(), repr=False)
 
     def blocks(self, size: int) -> Iterator[RowBlock]:
-        """Its rows, at most `size` at a time."""
         return self._read(size, self.views)
 
     def responses(self, size: int) -> Iterator[RowBlock]:
-        """The same without the views."""
         return self._read(size, ())
 
     def _read(self, size: int, views: tuple[Any, ...]) -> Iterator[RowBlock]:
@@ -191,7 +179,6 @@ class ArraySource(Source):
 
     @property
     def templates(self) -> tuple[Array, ...]:
-        """The views without rows."""
         views = self._tables[0]
         return tuple(
             np.empty((0, t.shape[1] if c is None else len(c)), t.dtype)
@@ -214,7 +201,6 @@ class ArraySource(Source):
         return source
 
     def identity(self) -> dict[str, Any]:
-        """The files, their sizes and when they were written."""
         views, y, weight = self._tables
         return {**super().identity(), "files": [t.identity() for t in (*views, y, weight) if t is not None]}
 

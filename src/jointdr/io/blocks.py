@@ -32,7 +32,6 @@ class _Once:
         return blocks
 
     def put_back(self, first: Any, rest: Iterator[Any]) -> None:
-        """Undo the read of the first block."""
         self._blocks = itertools.chain([first], rest)
 
 
@@ -47,7 +46,6 @@ class BlocksLeaf:
     n_rows: int = 1
 
     def blocks(self, size: int) -> Iterator[RowBlock]:
-        """The rows of all blocks, at most `size` at a time."""
         start = 0
         for item in filter(_has_rows, self.read()):
             block = replace(_checked_block(item, self.like), first_row=start)
@@ -116,7 +114,6 @@ class BlockSource(Source):
 
     @property
     def templates(self) -> tuple[Array, ...]:
-        """The views without rows."""
         if self._columns is None:
             return tuple(self._like.arrays)
         return tuple(take_columns(X, at) for X, at in zip(self._like.arrays, self._columns, strict=True))

@@ -28,7 +28,6 @@ class ChunkLeaf:
     columns: tuple[Array | None, ...] | None = None
 
     def blocks(self, size: int) -> Any:
-        """Its rows, at most `size` at a time."""
         views = tuple(_as_array(X) for X in self.views)
         if self.columns is not None:
             parts = zip(views, self.columns, strict=True)
@@ -36,7 +35,6 @@ class ChunkLeaf:
         return self._block(views).pieces(size)
 
     def responses(self, size: int) -> Any:
-        """The same without the views."""
         return self._block(()).pieces(size)
 
     def _block(self, views: tuple[Array, ...]) -> RowBlock:
@@ -47,7 +45,6 @@ class ChunkLeaf:
 
 
 def _as_array(X: Any) -> Any:
-    """A chunk as an array: DataFrames and Series have one inside."""
     return X.to_numpy() if hasattr(X, "to_numpy") else X
 
 
@@ -69,11 +66,9 @@ class DelayedLeaf:
         return make(chunks, self.y, self.weight, self.first_row, self.n_rows, self.columns)
 
     def blocks(self, size: int) -> Any:
-        """Its rows, computed here."""
         return self.delayed(True).compute().blocks(size)
 
     def responses(self, size: int) -> Any:
-        """The same without the views."""
         return self.delayed(False).compute().responses(size)
 
 
@@ -95,7 +90,6 @@ class DaskSource(Source):
 
     @property
     def templates(self) -> tuple[Array, ...]:
-        """The views without rows."""
         return self._templates
 
     def _leaves(self) -> list[Any]:
@@ -232,7 +226,6 @@ def _names(table: Any) -> Array | None:
 
 
 def _template(table: Any) -> Array:
-    """The table without rows."""
     if hasattr(table, "dtypes"):
         kinds = [np.dtype(kind) for kind in table.dtypes]
         if any(kind.kind not in "biuf" for kind in kinds):

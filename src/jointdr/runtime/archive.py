@@ -13,8 +13,7 @@ from scipy import sparse
 from jointdr.runtime.arrays import Array
 
 EXPANSION = 100
-ALLOWANCE = 64_000_000
-"""Compressed data may expand to this many times its size, and by this many bytes more."""
+ALLOWANCE = 64_000_000  # compressed data may expand to this many times its size, and by this many bytes more
 
 
 def most_bytes(path: str | os.PathLike[str]) -> int:
@@ -96,7 +95,6 @@ class Archive(Mapping[str, Array]):
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
         self._zip.close()
 
 

@@ -13,8 +13,7 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj, is_cupy_array, is_numpy_array, is_torch_array
 from scipy import sparse
 
-Array = Any
-"""A NumPy array, an array of any Array API library, or (for views) a SciPy sparse matrix."""
+Array = Any  # a NumPy array, an array of any Array API library, or (for views) a SciPy sparse matrix
 
 NUMPY = array_namespace(np.empty(0))
 

@@ -21,8 +21,7 @@ from jointdr.runtime.files import read_unchanged
 
 AnyPath = str | os.PathLike[str]
 
-Line = tuple[int, list[str]]
-"""The number of a line, counted from 1, and its fields."""
+Line = tuple[int, list[str]]  # the number of a line, counted from 1, and its fields
 
 
 LONGEST_ID = 10_000
@@ -83,7 +82,6 @@ class _Expanding(gzip.GzipFile):
         self._path, self._most = path, most_bytes(path)
 
     def read1(self, size: int = -1) -> bytes:
-        """Some bytes, as the text needs them."""
         data = super().read1(size)
         if self.tell() > self._most:
             raise ValueError(

@@ -13,8 +13,7 @@ from typing import Self
 Report = Callable[[str, float, float], None]
 """Called with what is being done, the share that is done, and the seconds that are left."""
 
-SILENCE = 10.0
-"""Seconds between two lines of plain text."""
+SILENCE = 10.0  # seconds between two lines of plain text
 
 
 class Progress:
@@ -39,7 +38,6 @@ class Progress:
         return self
 
     def step(self, count: int = 1) -> None:
-        """Count steps that were done."""
         self.done += count
         left = (time.monotonic() - self._started) * (self.total - self.done) / max(self.done, 1)
         self._report(f"{self.label}: {self.done} of {self.total}", self.done / self.total, left)
