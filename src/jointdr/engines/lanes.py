@@ -20,9 +20,7 @@ from jointdr.engines.reduction import RowBlock
 from jointdr.runtime import is_sparse, memory
 
 READERS_SHARE = 0.5  # the share of the memory budget that all readers may take beside the blocks that they give
-
-STATE_BYTES = 1_000_000_000
-"""States of all threads together may take this much; fewer threads reduce, with more BLAS threads each, beyond it."""
+STATE_BYTES = 1_000_000_000  # of all threads together; beyond it fewer threads reduce, with more BLAS threads each
 
 T = TypeVar("T")
 Step = Callable[[RowBlock], RowBlock]  # gives a block another response, or other weights

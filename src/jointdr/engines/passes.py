@@ -1,4 +1,4 @@
-"""Folds that look at a source before, or after, its moments are taken: at the response, or for what is not finite."""
+"""Reductions before or after the moments of a source are taken: of the response, or to find what is not finite."""
 
 from __future__ import annotations
 
@@ -50,8 +50,9 @@ class Summarize:
     def _of(self, block: RowBlock) -> Summary:
         y = block.y.reshape(len(block), -1).astype(float, copy=False)
         taken = slice(-block.first_row % self.stride, None, self.stride)  # the same rows however they are cut
-        if block.weight is None and len(y):
-            return _summarize_unweighted(y, y[taken, 0] if y.shape[1] else np.empty(0))
+        if block.weight is None and len(y):  # in few passes, because a fit waits for it
+            m, center, some = len(y), y.mean(axis=0), y[taken, 0] if y.shape[1] else np.empty(0)
+            return Summary(m, float(m), m, center, (y - center).sum(axis=0), y.min(axis=0), y.max(axis=0), some)
         w = np.ones(len(y)) if block.weight is None else block.weight
         counted = y[w > 0]
         center = np.average(counted, axis=0, weights=w[w > 0]) if len(counted) else np.zeros(y.shape[1])
@@ -79,14 +80,6 @@ class Summarize:
             np.maximum(one.highest, two.highest),
             sample[: 2 * SAMPLE_ROWS],
         )
-
-
-def _summarize_unweighted(y: Array, sample: Array) -> Summary:
-    """The summary of some rows, at least one, without weights: in few passes, because a fit waits for it."""
-    center = y.mean(axis=0)
-    return Summary(
-        len(y), float(len(y)), len(y), center, (y - center).sum(axis=0), y.min(axis=0), y.max(axis=0), sample
-    )
 
 
 @dataclass(frozen=True)

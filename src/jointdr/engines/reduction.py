@@ -63,8 +63,7 @@ class Reduction(Protocol[State]):
         """About how large a state is."""
 
 
-Groups = Callable[[RowBlock], tuple[Array, RowBlock]]
-"""The group of each row of a block, from 0 on, and the block that is to be reduced."""
+Groups = Callable[[RowBlock], tuple[Array, RowBlock]]  # the group of each row, from 0 on, and the block to reduce
 
 
 def fold_of(rows: Array, n_folds: int, seed: int = 0) -> Array:
@@ -164,24 +163,15 @@ class MomentsOfGroups:
     def __call__(self, blocks: Iterable[RowBlock]) -> list[Moments]:
         parts: list[Moments | None] = [None] * self.n_groups
         for i, part in _parts(in_groups(blocks, self.groups), self.keep):
-            held = parts[i]
-            parts[i] = part.to_numpy() if held is None else held + part.to_numpy()
+            parts[i] = part.to_numpy() if (held := parts[i]) is None else held + part.to_numpy()
         some = next(part for part in parts if part is not None)
-        return [_zero_like(some) if part is None else part for part in parts]
+        return [
+            Moments.zero(some.n_features, n_responses=some.n_responses, **vars(some.keep)) if part is None else part
+            for part in parts
+        ]
 
     def merge(self, one: list[Moments], two: list[Moments]) -> list[Moments]:
         return [a + b for a, b in zip(one, two, strict=True)]
-
-
-def _zero_like(moments: Moments) -> Moments:
-    keep = moments.keep
-    return Moments.zero(
-        moments.n_features,
-        n_responses=moments.n_responses,
-        blocks=keep.blocks,
-        covariance=keep.covariance,
-        cross_covariance=keep.cross_covariance,
-    )
 
 
 @dataclass(frozen=True)

@@ -113,10 +113,12 @@ class Source(ABC):
 
     def leaves(self) -> list[Any]:
         """All rows, in order, in pieces that can be read by themselves."""
-        y, weight = self._given
-        if y is None and weight is None:
-            return self._leaves()
-        return [_given_to(leaf, y, weight) for leaf in self._leaves()]
+        leaves = self._leaves()
+        if all(v is None for v in self._given):
+            return leaves
+        places = [slice(leaf.first_row, leaf.first_row + leaf.n_rows) for leaf in leaves]
+        parts = [[None if v is None else v[at] for v in self._given] for at in places]
+        return [GivenLeaf(leaf, *part) for leaf, part in zip(leaves, parts, strict=True)]
 
     def select(self, columns: Sequence[Array]) -> Self:
         """The same rows with the features with these indices of each view only; others are not read."""
@@ -211,8 +213,7 @@ class GivenLeaf:
     def responses(self, size: int) -> Iterator[RowBlock]:
         if self.y is None:
             return map(self._with, self.leaf.responses(size))
-        whole = RowBlock((), self.y, self.weight, self.first_row)
-        return whole.pieces(size)
+        return RowBlock((), self.y, self.weight, self.first_row).pieces(size)
 
     def _with(self, block: RowBlock) -> RowBlock:
         start = block.first_row - self.first_row
@@ -222,11 +223,6 @@ class GivenLeaf:
             y=block.y if self.y is None else self.y[at],
             weight=block.weight if self.weight is None else self.weight[at],
         )
-
-
-def _given_to(leaf: Any, y: Array | None, weight: Array | None) -> GivenLeaf:
-    at = slice(leaf.first_row, leaf.first_row + leaf.n_rows)
-    return GivenLeaf(leaf, None if y is None else y[at], None if weight is None else weight[at])
 
 
 def joined_leaves(leaves: Sequence[Any], n: int) -> list[list[Any]]:

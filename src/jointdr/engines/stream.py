@@ -21,16 +21,13 @@ from jointdr.runtime import Array, is_sparse, memory
 READ_BYTES = 8_000_000  # a block that is read is about this large; what is reduced at a time may be less
 MOST_READ_BYTES = 64_000_000  # folds of wide views ask for more rows at a time, but not for more than this
 
+# Of the memory budget, for the blocks that all threads read at a time, each some fifteen; wide ones may be twice that.
 READ_SHARE = 0.03
-"""The share of the memory budget that the blocks which all threads read at a time may take: each holds some fifteen.
-
-Blocks of wide views may be twice as large."""
-
 RESPONSE_ROWS = 100_000  # how many responses are read at a time where no view is
 
 
 class Stream(Rows):
-    """Rows of a source, with the same folds as `Rows` in memory.
+    """Rows of a source, with the same reductions as `Rows` in memory.
 
     Parameters
     ----------
@@ -39,8 +36,7 @@ class Stream(Rows):
         What makes the blocks that are reduced of those that the source has, one after the other.
     """
 
-    block_bytes = 4_000_000
-    """More than in memory: every block takes steps under the interpreter's lock, which the threads share."""
+    block_bytes = 4_000_000  # more than in memory: every block takes steps under the lock that all threads share
 
     def __init__(self, source: Source, steps: tuple[Step, ...] = ()) -> None:
         self.source, self.steps = source, steps
@@ -63,17 +59,14 @@ class Stream(Rows):
     def pilot(self, groups: Groups | None = None) -> dict[str, Any]:
         """The mean of the first rows: one centre for all threads and workers.
 
-        Sums of single precision are rounded block by block, so that with it they do not depend on who folds what.
+        Sums of single precision are rounded block by block, so that with it they do not depend on who reduces what.
         """
         head = self.head if groups is None else groups(self.head)[1]
-        views, y = head.views, head.y
-        # In the precision of the rows, in which it is taken off.
-        types = [X.dtype.newbyteorder("=") for X in views]
-        center = tuple(
-            np.zeros(X.shape[1]) if is_sparse(X) else np.mean(X, axis=0, dtype=float).astype(dtype)
-            for X, dtype in zip(views, types, strict=True)
+        center = tuple(  # in the precision of the rows, in which it is taken off
+            np.zeros(X.shape[1]) if is_sparse(X) else np.mean(X, axis=0, dtype=float).astype(X.dtype.newbyteorder("="))
+            for X in head.views
         )
-        return {"center": center, "y_center": np.where(np.isfinite(y), y, 0.0).mean(axis=0)}
+        return {"center": center, "y_center": np.where(np.isfinite(head.y), head.y, 0.0).mean(axis=0)}
 
     @property
     def rereadable(self) -> bool:  # type: ignore[override]

@@ -6,13 +6,14 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from jointdr.engines import RowBlock, Source
-from jointdr.runtime import Array, Stamp, count_of, is_sparse, npy_header, require_mapped, slices, to_numpy
+from jointdr.runtime import Array, Stamp, is_sparse, npy_header, require_mapped, slices, to_numpy
 
 LEAF_BYTES = 64_000_000  # rows are dealt out in runs of about this size
 
@@ -42,7 +43,7 @@ class NpyTable:
                 offset, stamp = file.tell(), Stamp.of(file.fileno())
         except ValueError as error:
             raise ValueError(f"{path} is not an NPY file of numbers: {error}") from error
-        if offset + count_of(shape) * dtype.itemsize > stamp.size:
+        if offset + prod(shape) * dtype.itemsize > stamp.size:
             raise ValueError(
                 f"{path} is cut off: its header tells of {dtype} of shape {shape}, but it has {stamp.size} bytes."
             )
@@ -50,7 +51,7 @@ class NpyTable:
 
     def rows(self, start: int, stop: int) -> Array:
         """The rows from `start` to before `stop`, in memory."""
-        width = int(np.prod(self.shape[1:], dtype=np.int64))
+        width = prod(self.shape[1:])
         with open(self.path, "rb", buffering=0) as file:
             if self.fortran and len(self.shape) > 1:  # rows are scattered over the file
                 columns = [self._read(file, j * self.shape[0] + start, stop - start, stop) for j in range(width)]
@@ -179,25 +180,20 @@ class ArraySource(Source):
 
     @property
     def templates(self) -> tuple[Array, ...]:
-        views = self._tables[0]
-        return tuple(
-            np.empty((0, t.shape[1] if c is None else len(c)), t.dtype)
-            for t, c in zip(views, self._columns, strict=True)
-        )
+        tables = zip(self._tables[0], self._columns, strict=True)
+        return tuple(np.empty((0, t.shape[1] if c is None else len(c)), t.dtype) for t, c in tables)
 
     def _leaves(self) -> list[Any]:
         assert self.n_rows is not None
         at_once = 0 if self.engine is None else self.engine.block_bytes
         size = max(1, max(LEAF_BYTES, at_once) // max(1, self.row_bytes))
-        return [
-            ArrayLeaf(*self._tables, at.start, at.stop - at.start, self._columns) for at in slices(self.n_rows, size)
-        ]
+        places = slices(self.n_rows, size)
+        return [ArrayLeaf(*self._tables, at.start, at.stop - at.start, self._columns) for at in places]
 
     def _select(self, columns: Sequence[Array]) -> Self:
         source = type(self)(self.names, *self._tables)
-        source._columns = tuple(
-            np.asarray(at) if old is None else old[at] for old, at in zip(self._columns, columns, strict=True)
-        )
+        both = zip(self._columns, columns, strict=True)
+        source._columns = tuple(np.asarray(at) if old is None else old[at] for old, at in both)
         return source
 
     def identity(self) -> dict[str, Any]:

@@ -127,8 +127,7 @@ class BlockSource(Source):
 
     def _select(self, columns: Sequence[Array]) -> Self:
         old = self._columns or tuple(np.arange(X.shape[1]) for X in self._like.arrays)
-        source = type(self)(self._read, tuple(c[at] for c, at in zip(old, columns, strict=True)))
-        return source
+        return type(self)(self._read, tuple(c[at] for c, at in zip(old, columns, strict=True)))
 
 
 def scan_blocks(blocks: Callable[[], Iterable[Any]] | Iterable[Any]) -> Source:
@@ -157,7 +156,5 @@ def scan_blocks(blocks: Callable[[], Iterable[Any]] | Iterable[Any]) -> Source:
         raise TypeError(
             f"scan_blocks expects a function, a list or an iterator of blocks, not {type(blocks).__name__}."
         )
-    if iter(blocks) is blocks:
-        return BlockSource(_Once(iter(blocks)))
-    held = blocks
-    return BlockSource(lambda: iter(held))
+    held = iter(blocks)
+    return BlockSource(_Once(held) if held is blocks else lambda: iter(blocks))

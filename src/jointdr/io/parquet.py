@@ -21,13 +21,8 @@ from jointdr.runtime import Array, Stamp, memory
 ARROW_NAMES = {"float32": "float", "float64": "double"}
 
 PAGE_BYTES = 1_000_000  # the size of a page of a column, or of its dictionary, that writers keep to by default
-
-BUFFER_BYTES = 65_536
-"""Every column of a large row group is read in steps of this size, so that row groups may be larger than memory."""
-
-WHOLE_BYTES = 64_000_000
-"""Row groups of at most this size are decoded whole, a few columns at a time: no page of another column is held."""
-
+BUFFER_BYTES = 65_536  # columns of a large row group are read in such steps, so that it may be larger than memory
+WHOLE_BYTES = 64_000_000  # a row group up to this is decoded whole, a few columns at a time: no page of others is held
 COLUMNS_BYTES = 1_000_000  # so many bytes of columns are decoded at a time
 
 
@@ -47,8 +42,7 @@ class RowGroup:
     n_rows: int
     columns: TableColumns = field(repr=False)
     stamp: Stamp = field(repr=False)
-    whole: bool = field(default=False, repr=False)
-    """Whether it is decoded before the first block is given, instead of block by block."""
+    whole: bool = field(default=False, repr=False)  # whether it is decoded before the first block is given
 
     @property
     def nbytes(self) -> int:
@@ -192,8 +186,7 @@ class ParquetSource(Source):
 
     @property
     def reader_bytes(self) -> int:  # type: ignore[override]
-        largest = self._largest
-        return largest.whole_bytes if self._reads_whole else largest.page_bytes
+        return self._largest.whole_bytes if self._reads_whole else self._largest.page_bytes
 
     @property
     def _largest(self) -> RowGroup:
@@ -228,8 +221,7 @@ class ParquetSource(Source):
     def _select(self, columns: Sequence[Array]) -> Self:
         views = tuple(tuple(view[i] for i in at) for view, at in zip(self._columns.views, columns, strict=True))
         chosen = replace(self._columns, views=views)
-        source = type(self)(self.names, [replace(group, columns=chosen) for group in self._groups])
-        return source
+        return type(self)(self.names, [replace(group, columns=chosen) for group in self._groups])
 
 
 def _open_file(parquet: Any, path: str) -> Any:
