@@ -19,7 +19,7 @@ from jointdr.engines.source import Source
 from jointdr.runtime import Array, is_sparse, memory
 
 READ_BYTES = 8_000_000  # a block that is read is about this large; what is reduced at a time may be less
-MOST_READ_BYTES = 64_000_000  # folds of wide views ask for more rows at a time, but not for more than this
+MOST_READ_BYTES = 64_000_000  # reductions of wide views ask for more rows at a time, but not for more than this
 
 # Of the memory budget, for the blocks that all threads read at a time, each some fifteen; wide ones may be twice that.
 READ_SHARE = 0.03

@@ -80,7 +80,7 @@ class RowGroup:
     def _batches(self, size: int, with_views: bool) -> Iterator[tuple[int, Any]]:
         start, columns = self.first_row, self.columns.needed(with_views)
         with self._open(BUFFER_BYTES) as file:
-            # One thread reads a row group: others read, or fold, what lies beside it.
+            # One thread reads a row group: others read, or reduce, what lies beside it.
             batches = file.iter_batches(size, row_groups=[self.group], columns=columns, use_threads=False)
             while (batch := self._next(batches)) is not None:
                 self.stamp.require(self.path)
