@@ -180,7 +180,8 @@ def concordance_index(predicted: Array, truth: Array) -> float:
     """
     predicted, truth = _checked_pair(predicted, truth)
     total = len(truth) * (len(truth) - 1) / 2
-    tied_p, tied_t = (float(np.sum(c * (c - 1.0)) / 2) for c in map(_counts, (predicted, truth)))
+    counts = (np.unique(values, return_counts=True)[1].astype(float) for values in (predicted, truth))
+    tied_p, tied_t = (float(np.sum(c * (c - 1.0)) / 2) for c in counts)
     if tied_t == total:
         raise ValueError("truth is constant, so that there is no order to predict.")
     if tied_p == total:
@@ -214,10 +215,6 @@ def _unit_columns(M: Array) -> Array:
     largest = np.max(np.abs(M), axis=0, initial=0.0)
     M = M / np.where(largest > 0, largest, 1.0)
     return M / np.maximum(np.linalg.norm(M, axis=0), 0.5)
-
-
-def _counts(values: Array) -> Array:
-    return np.unique(values, return_counts=True)[1].astype(float)
 
 
 def _checked_pair(predicted: Array, truth: Array) -> tuple[Array, Array]:
@@ -256,14 +253,14 @@ def expected_recalls(scores: Array, positive: Array, ks: Sequence[int]) -> Array
     at = [most - min(k, most) for k in ks]
     least = np.partition(scores, sorted(set(at)), axis=1)[:, at]
     i, j = np.nonzero(positive)
-    links, count = scores[i, j], np.bincount(i, minlength=len(scores))
+    known, count = scores[i, j], np.bincount(i, minlength=len(scores))
     found = np.empty((len(ks), len(scores)))
     for t, k in enumerate(ks):
         threshold = least[:, t]
         larger = np.count_nonzero(scores > threshold[:, None], axis=1)
         equal = np.count_nonzero(scores == threshold[:, None], axis=1)
-        above = np.bincount(i, links > threshold[i], minlength=len(scores))
-        tied = np.bincount(i, links == threshold[i], minlength=len(scores))
+        above = np.bincount(i, known > threshold[i], minlength=len(scores))
+        tied = np.bincount(i, known == threshold[i], minlength=len(scores))
         found[t] = above + tied * (min(k, most) - larger) / np.maximum(equal, 1)
     return np.divide(found, count, out=np.full_like(found, np.nan), where=count > 0)
 

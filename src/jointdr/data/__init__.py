@@ -2,14 +2,7 @@
 
 from jointdr.data.dyads import Dyads, UnmatchedWarning, refuse_dyads
 from jointdr.data.ids import Entities, Unmatched, as_ids, entities, index_of
-from jointdr.data.response import (
-    Transform,
-    checked_numbers,
-    checked_response,
-    classes,
-    fit_transform_of,
-    indicators,
-)
+from jointdr.data.response import Transform, checked_numbers, checked_response, classes, fit_transform_of, indicators
 from jointdr.data.scores import Duplicates, is_implicit, scores_of_pairs, values_at
 from jointdr.data.splits import BY, By, Split, splits
 from jointdr.data.tails import HeavyTailWarning, Tail, tail_check, warn_if_heavy

@@ -25,7 +25,7 @@ from jointdr.data.scores import (
 from jointdr.data.views import Views, as_views, default_name
 from jointdr.engines import Grid, Means
 from jointdr.moments import Moments
-from jointdr.runtime import Array, csr_rows, dense, is_sparse, take_rows, to_numpy
+from jointdr.runtime import Array, check_choice, csr_rows, dense, is_sparse, take_rows, to_numpy
 
 
 class UnmatchedWarning(UserWarning):
@@ -176,12 +176,9 @@ class Dyads:
         >>> Dyads.from_tables(known, drugs, targets, names=("drug", "target"))
         Dyads(drug: 2 × 1, target: 3 × 1, all 6 pairs, 2 of them stored)
         """
-        if observed is not None and observed != "stored":
-            raise ValueError(f"observed={observed!r} is not understood here; give None or 'stored'.")
-        (A, row_ids), (B, column_ids) = (
-            separate_ids(table, at, what)
-            for table, at, what in zip((rows, columns), (row_id, column_id), ("rows", "columns"), strict=True)
-        )
+        check_choice("observed", observed, (None, "stored"), expected="give None or 'stored' here")
+        A, row_ids = separate_ids(rows, row_id, "rows")
+        B, column_ids = separate_ids(columns, column_id, "columns")
         Y, unmatched = join_scores(pairs, row_ids, column_ids, row, column, score, duplicates)
         dyads = cls(Y, A, B, observed, row_ids, column_ids, names=names)
         dyads.unmatched = unmatched
@@ -272,8 +269,7 @@ class Dyads:
         """The row, the column and the score of every observed pair, row by row."""
         m_A, m_B = self.shape
         if self.is_complete:
-            Y = dense(self.Y)
-            return np.repeat(np.arange(m_A), m_B), np.tile(np.arange(m_B), m_A), Y.ravel()
+            return np.repeat(np.arange(m_A), m_B), np.tile(np.arange(m_B), m_A), dense(self.Y).ravel()
         return csr_rows(self.Y), self.Y.indices, self.Y.data
 
     # ---------------------------------------------------------------- parts
@@ -376,9 +372,8 @@ class Dyads:
         return self.grid.fold_moments(n_folds, 0, seed, means=means, center=center, y_center=y_center, **keep)
 
     def __repr__(self) -> str:
-        tables = ", ".join(
-            f"{n}: {X.shape[0]} × {X.shape[1]}" for n, X in zip(self.names, (self.A, self.B), strict=True)
-        )
+        named = zip(self.names, (self.A, self.B), strict=True)
+        tables = ", ".join(f"{name}: {X.shape[0]} × {X.shape[1]}" for name, X in named)
         total = self.shape[0] * self.shape[1]
         if not self.is_complete:
             return f"Dyads({tables}, {self.n_observed} of {total} pairs)"

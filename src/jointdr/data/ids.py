@@ -134,10 +134,7 @@ def join_scores(
     if len(names) < 2 and None in (row, column):
         raise ValueError(f"pairs needs a column of row ids and one of column ids, but has the columns {names}.")
     row, column = names[0] if row is None else row, names[1] if column is None else column
-    given = (
-        as_ids(_column(pairs, row, "pairs"), f"column {row!r} of pairs", unique=False),
-        as_ids(_column(pairs, column, "pairs"), f"column {column!r} of pairs", unique=False),
-    )
+    given = [as_ids(_column(pairs, c, "pairs"), f"column {c!r} of pairs", unique=False) for c in (row, column)]
     score = names[2] if score is None and len(names) > 2 else score
     values = np.ones(len(given[0])) if score is None else _scores(_column(pairs, score, "pairs"), score)
     places = [_places(ids, known) for ids, known in zip(given, (row_ids, column_ids), strict=True)]
@@ -160,7 +157,6 @@ def index_of(ids: Array) -> dict[Any, int]:
 
 
 def _places(ids: Array, known: Array) -> Array:
-    """Where each id stands among the known ones; -1 if it does not."""
     where = index_of(known)
     return np.array([where.get(name, -1) for name in ids.tolist()], dtype=np.int64)
 

@@ -20,8 +20,7 @@ from jointdr.runtime import Array, check_integer, is_foreign, to_numpy
 
 RESPONSES = ("auto", "identity", "rank", "clip", "slices", "class")
 
-N_SLICES = 8
-"""Slices of y where neither a number nor edges are given."""
+N_SLICES = 8  # slices of y where neither a number nor edges are given
 
 
 @dataclass(frozen=True)
@@ -49,16 +48,12 @@ class Transform:
             raise ValueError("y holds labels, but the model was fitted to numbers: give y as numbers.")
         if self.function is not None:
             z = np.asarray(self.function(y), dtype=float)
+            rule = "response=<callable> must give one finite number (or row of numbers) per row"
             if z.shape[:1] != y.shape[:1] or z.ndim > 2:
-                raise ValueError(
-                    f"response=<callable> must give one finite number (or row of numbers) per row, got shape {z.shape}."
-                )
+                raise ValueError(f"{rule}, got shape {z.shape}.")
             if not np.isfinite(z).all():
                 row = int(np.argwhere(~np.isfinite(z))[0, 0])
-                raise ValueError(
-                    "response=<callable> must give one finite number (or row of numbers) per row, but gave NaN or "
-                    f"infinity (first at row {row}, where y is {y[row]})."
-                )
+                raise ValueError(f"{rule}, but gave NaN or infinity (first at row {row}, where y is {y[row]}).")
         elif self.kind == "rank":
             z = _normal_scores(y, self.grid)
         elif self.kind == "clip":
@@ -121,8 +116,7 @@ def fit_transform_of(
     if response in ("rank", "clip", "slices"):
         if y.ndim > 1 and y.shape[1] > 1:
             raise ValueError(f"response={response!r} needs one number per row, got y of shape {y.shape}.")
-        grid = _edges_for(response, y.ravel(), weight, edges, n_slices)
-        return Transform(response, grid)
+        return Transform(response, _edges_for(response, y.ravel(), weight, edges, n_slices))
     return Transform("identity", np.empty(0))
 
 
@@ -141,7 +135,7 @@ def _edges_for(kind: str, y: Array, weight: Array | None, edges: Any, n_slices: 
         try:
             grid = np.asarray(edges, dtype=float)
         except (TypeError, ValueError):
-            raise ValueError(f"edges={edges!r} must be increasing finite numbers.") from None
+            grid = np.empty(0)
         if grid.ndim != 1 or len(grid) < 1 or not np.isfinite(grid).all() or (np.diff(grid) < 0).any():
             raise ValueError(f"edges={edges!r} must be increasing finite numbers.")
         if kind == "clip" and len(grid) != 2:
@@ -247,17 +241,15 @@ def checked_numbers(y: Any, n_rows: int, caller: str) -> Array:
     """The response as one finite float per row."""
     y = checked_response(y, n_rows, caller)
     if y.dtype.kind != "f":
-        y = y.astype(float) if y.dtype.kind == "b" else _refuse_labels(y)
+        if y.dtype.kind != "b":
+            raise ValueError(
+                f"y should hold numbers, but got {y.dtype} values such as {y[:1].tolist()}. "
+                "Encode labels as numbers first, for example (labels == 'yes').astype(float)."
+            )
+        y = y.astype(float)
     if y.ndim > 1:
         raise ValueError(f"y should be a 1d array of one number per row, got an array of shape {y.shape} instead.")
     return y
-
-
-def _refuse_labels(y: Array) -> Array:
-    raise ValueError(
-        f"y should hold numbers, but got {y.dtype} values such as {y[:1].tolist()}. "
-        "Encode labels as numbers first, for example (labels == 'yes').astype(float)."
-    )
 
 
 def _numbers_or_labels(y: Array, is_category: bool) -> Array:

@@ -114,9 +114,8 @@ def scores_of_pairs(
 ) -> Array:
     """A CSR array that stores every listed pair once, zeros too."""
     check_choice("duplicates", duplicates, DUPLICATES)
-    codes, inverse, counts = np.unique(
-        np.asarray(rows, dtype=np.int64) * shape[1] + columns, return_inverse=True, return_counts=True
-    )
+    pairs = np.asarray(rows, dtype=np.int64) * shape[1] + columns
+    codes, inverse, counts = np.unique(pairs, return_inverse=True, return_counts=True)
     if len(codes) < len(values):
         if duplicates == "error":
             first = divmod(int(codes[np.argmax(counts > 1)]), shape[1])

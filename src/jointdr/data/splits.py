@@ -49,8 +49,7 @@ class Split:
         """The links of `train` among the pairs of `test`, which are no answers, as a mask; None if there are none."""
         if self.by != "pairs" or not self.train.is_complete:
             return None
-        Y = self.train.Y
-        return np.asarray(dense(Y != 0))
+        return np.asarray(dense(self.train.Y != 0))
 
 
 def splits(

@@ -9,8 +9,7 @@ import numpy as np
 
 from jointdr.runtime import Array
 
-TAIL_ROWS = 200_000
-"""At most about this many responses are looked at."""
+TAIL_ROWS = 200_000  # at most about this many responses are looked at
 
 
 class HeavyTailWarning(UserWarning):

@@ -16,8 +16,7 @@ ColumnGroups = Sequence[Any] | Mapping[str, Any]
 
 SPLIT_HINT = "To cross-validate, wrap the views as Views(A, B): scikit-learn splits a bare list by views, not by rows."
 
-LARGEST_WEIGHT = 1e100
-"""Sample weights are squared, and multiplied by squares: beyond this, or below its inverse, that fails."""
+LARGEST_WEIGHT = 1e100  # weights are squared, and multiplied by squares: beyond this, or below its inverse, that fails
 
 
 class Views:
@@ -97,12 +96,13 @@ class Views:
                 raise IndexError(f"row {key} is out of range for {len(self)} rows.")
             key = slice(key, key + 1 if key != -1 else None)
         rows = key if isinstance(key, slice) else np.asarray(key)
-        return Views.from_checked(
-            self.names,
-            self.feature_names,
-            None if self.index is None else self.index[rows],
-            tuple(X[rows, :] if isinstance(rows, slice) else take_rows(X, _numbers(rows)) for X in self.arrays),
-        )
+        index = None if self.index is None else self.index[rows]
+        if isinstance(rows, slice):
+            arrays = tuple(X[rows, :] for X in self.arrays)
+        else:
+            at = np.flatnonzero(rows) if rows.dtype == bool else rows
+            arrays = tuple(take_rows(X, at) for X in self.arrays)
+        return Views.from_checked(self.names, self.feature_names, index, arrays)
 
     # Without these, NumPy and list() would take the rows one by one.
     __iter__ = None
@@ -125,7 +125,6 @@ class Views:
 
 
 def _require_one_order(tables: Sequence[Any]) -> None:
-    """Rows belong together by position; refuse DataFrames whose indexes say that they do not."""
     frames = [X for X in tables if hasattr(X, "iloc")]
     if any(_is_reordered(X, frames[0].index) for X in frames[1:]):
         raise ValueError(
@@ -158,8 +157,7 @@ def default_name(k: int) -> str:
 def as_views(X: Any, caller: str = "fit") -> Views:
     """A `Views` from a `Views`, or from a tuple or list of tables.
 
-    Anything else is refused with a hint, because the usual cause is a bare list of views that scikit-learn
-    has split.
+    Anything else is refused with a hint, because the usual cause is a bare list of views that scikit-learn has split.
     """
     if isinstance(X, Views):
         return X
@@ -345,7 +343,6 @@ def _require_different_names(X: Any, name: str) -> None:
 
 
 def _raise_if_not_numbers(X: Any, name: str) -> None:
-    """Name the first column of a DataFrame that does not hold numbers."""
     for column in getattr(X, "columns", ()):
         try:
             is_number = _as_numbers(X[[column]], name).dtype.kind in "biuf"
@@ -363,8 +360,3 @@ def _column_names(X: Any) -> Array | None:
     if columns is None or not all(isinstance(c, str) for c in columns):
         return None
     return np.asarray(list(columns), dtype=object)
-
-
-def _numbers(rows: Array) -> Array:
-    """Row numbers from row numbers or a mask."""
-    return np.flatnonzero(rows) if rows.dtype == bool else rows

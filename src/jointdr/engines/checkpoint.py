@@ -19,8 +19,7 @@ from jointdr.runtime import Array, is_sparse, load_model, write_model
 
 KIND = "checkpoint"
 
-RUNS = 100
-"""A read is cut into at most this many runs of leaves, after each of which the state may be written."""
+RUNS = 100  # a read is cut into at most this many runs of leaves, after each of which the state may be written
 
 
 class Checkpoint:

@@ -19,11 +19,8 @@ from threadpoolctl import threadpool_limits
 from jointdr.engines.lanes import Task
 from jointdr.engines.source import Source, joined_leaves
 
-LEAVES_PER_THREAD = 4
-"""Runs of leaves for each thread of the cluster: few states to merge, and not much lost with a worker."""
-
-BRANCHES = 8
-"""How many states are merged at a time."""
+LEAVES_PER_THREAD = 4  # runs of leaves for each thread: few states to merge, and not much lost with a worker
+BRANCHES = 8  # how many states are merged at a time
 
 
 def require_dask() -> Any:
@@ -37,7 +34,7 @@ def require_dask() -> Any:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Folds leaves on the workers of a client, or of dask's own default scheduler.
+    """Reduces leaves on the workers of a client, or of dask's own default scheduler.
 
     Parameters
     ----------
@@ -48,7 +45,6 @@ class Cluster:
     block_bytes = 0
 
     def width(self) -> int:
-        """How many leaves are reduced at a time: the threads of the cluster."""
         client = self.client or _default_client()
         if client is None:
             return int(require_dask().system.CPU_COUNT)
@@ -56,12 +52,13 @@ class Cluster:
             return max(1, sum(client.nthreads().values()))
 
     def run(self, task: Task, leaves: Sequence[Any], watch: Any = None) -> Any:
-        """The merged state of all leaves."""
         dask = require_dask()
         shared = dask.delayed(task, pure=False)  # one value that workers hand on to each other, not one for each leaf
         reduce = dask.delayed(_reduce_leaves, pure=False)
         runs = joined_leaves(leaves, LEAVES_PER_THREAD * self.width())
-        return self.merged([reduce(shared, [_delay(leaf, task.views) for leaf in run]) for run in runs], shared)
+        # Chunks of dask as what they are; any other leaf is read where it is reduced.
+        runs = [[leaf.delayed(task.views) if hasattr(leaf, "delayed") else leaf for leaf in run] for run in runs]
+        return self.merged([reduce(shared, run) for run in runs], shared)
 
     def merged(self, states: list[Any], task: Any) -> Any:
         """The states, which are still to be computed, merged in a tree by what the task has for that."""
@@ -76,7 +73,6 @@ class Cluster:
 
 @contextmanager
 def _translate_lost_connection() -> Iterator[None]:
-    """Say what to do where the scheduler has gone away."""
     lost: tuple[type[BaseException], ...] = (CancelledError,)
     try:
         from distributed.comm.core import CommClosedError
@@ -93,13 +89,7 @@ def _translate_lost_connection() -> Iterator[None]:
         ) from error
 
 
-def _delay(leaf: Any, views: bool) -> Any:
-    """A leaf as a value of dask: its chunks, or the leaf itself, which is read where it is reduced."""
-    return leaf.delayed(views) if hasattr(leaf, "delayed") else leaf
-
-
 def _default_client() -> Any:
-    """The client that dask would use, if there is one."""
     try:
         from distributed import get_client
 

@@ -14,11 +14,8 @@ from jointdr.engines.reduction import RowBlock
 from jointdr.engines.source import Source
 from jointdr.runtime import Array, check_number, is_sparse
 
-BLOCK_BYTES = 512_000_000
-"""A block is about this large. Three of them are on the device at a time, with copies that folding makes of one."""
-
-PIECE_BYTES = 16_000_000
-"""A block is copied in pieces of this size."""
+BLOCK_BYTES = 512_000_000  # of a block: three are on the device at a time, with copies that a reduction makes of one
+PIECE_BYTES = 16_000_000  # a block is copied in pieces of this size
 
 
 def require_torch() -> Any:
@@ -55,7 +52,6 @@ class Device:
     block_bytes: int = BLOCK_BYTES
 
     def width(self) -> int:
-        """How many leaves are reduced at a time."""
         return 1
 
     def run(self, task: Task, leaves: Sequence[Any], watch: Any = None) -> Any:
@@ -63,17 +59,19 @@ class Device:
         if not task.views:
             return Lanes().run(task, leaves, watch)
         told, steps = Told(watch), task.steps
-        first = getattr(task.reduction, "takes_any_response", False) and not any(map(_needs_views, steps))
-        if not first:
+        needs_views = any(getattr(step, "needs_views", False) for step in steps)
+        if needs_views or not getattr(task.reduction, "takes_any_response", False):
             return task(leaves, told, ahead, placed=self.placed)
+
         # Responses go along with the views: a small copy would have to wait for the large ones that are under way.
-        task = replace(task, steps=())
-        return task(leaves, told, ahead, placed=lambda blocks: self.placed(_all_stepped(blocks, steps), True))
+        def placed(blocks: Iterator[RowBlock]) -> Iterator[RowBlock]:
+            return self.placed((apply_steps(block, steps) for block in blocks if len(block.y)), responses=True)
+
+        return replace(task, steps=())(leaves, told, ahead, placed=placed)
 
     def template(self, X: Array) -> Array:
-        """A view without rows, as folds get to see it."""
-        torch = require_torch()
-        return _tensor(torch, X).to(self.name)
+        """A view without rows, as reductions get to see it."""
+        return _tensor(require_torch(), X).to(self.name)
 
     def placed(self, blocks: Iterator[RowBlock], responses: bool = False) -> Iterator[RowBlock]:
         """The same blocks with their views on the device; the next one is on its way while one is used.
@@ -94,20 +92,10 @@ class Device:
             yield held()
 
 
-Arriving = Callable[[], RowBlock]
-"""Gives a block whose copies have been started, to be used by what is asked of the device from now on."""
-
-
-def _needs_views(step: Any) -> bool:
-    return bool(getattr(step, "needs_views", False))
-
-
-def _all_stepped(blocks: Iterator[RowBlock], steps: Sequence[Any]) -> Iterator[RowBlock]:
-    return (apply_steps(block, steps) for block in blocks if len(block.y))
+Arriving = Callable[[], RowBlock]  # a block whose copies are under way, for what is asked of the device from now on
 
 
 def _parts_of(block: RowBlock, responses: bool) -> list[Array]:
-    """The arrays to copy: the views, and the responses and weights where asked for."""
     return [*block.views, *(X for X in (block.y, block.weight) if responses and X is not None)]
 
 
@@ -132,7 +120,7 @@ class _Plain:
         return lambda: _with_parts(block, parts, self.responses)
 
     def used(self) -> None:
-        """Nothing to wait for."""
+        pass
 
 
 class _Copies:

@@ -62,7 +62,6 @@ class Grid:
 
     @property
     def views(self) -> tuple[Array, Array]:
-        """The two entity tables."""
         return self.A, self.B
 
     @property
@@ -72,11 +71,9 @@ class Grid:
 
     @property
     def y_mean(self) -> float:
-        """The mean score of all pairs."""
         return float(self.Y.sum()) / (self.n_pairs or 1)
 
     def rows(self, at: Array) -> Grid:
-        """The grid of the row entities with these indices."""
         return Grid(self.Y[at], take_rows(self.A, at), self.B, self.complete, self.n_pairs / self.Y.shape[0])
 
     def counts(self, means: Means = "pairs") -> tuple[Array, Array]:
@@ -161,14 +158,8 @@ class Grid:
         the smaller number of features; rows would cost O(|Ω| n²). The other blocks cost O(m n²) for each entity table.
         """
         if self.n_pairs == 0:
-            n_features = [X.shape[1] for X in (self.A, self.B)]
-            return Moments.zero(
-                n_features,
-                n_responses=int(bool(keep.blocks)),
-                blocks=keep.blocks,
-                covariance=keep.covariance,
-                cross_covariance=keep.cross_covariance,
-            )
+            n_features = [X.shape[1] for X in self.views]
+            return Moments.zero(n_features, n_responses=int(bool(keep.blocks)), **vars(keep))
         require_state(self._moments_bytes(keep), (self.A, self.B), FEWER)
         moments = Moments(keep=keep, **self._sums(keep, center, y_center, means))
         if center is None or isinstance(center, int) or moments.is_about(center, moments.y_center):
@@ -176,7 +167,6 @@ class Grid:
         return moments.about(center)  # sparse tables, which were not centred
 
     def _moments_bytes(self, keep: Keep) -> int:
-        """About how large moments are, as in `Rows`."""
         widths = [X.shape[1] for X in (self.A, self.B)]
         if "full" in keep.covariance:
             return 16 * sum(widths) ** 2
@@ -194,9 +184,8 @@ class Grid:
             for k, X in enumerate(tables)
         ]
         shifts = self._shifts(y_center) if q else (0.0,)
-        scores = (
-            self._scores(shifts) if q else _Scores((np.zeros(self.Y.shape[0]), np.zeros(self.Y.shape[1])), 0.0, 0.0)
-        )
+        m_A, m_B = self.Y.shape
+        scores = self._scores(shifts) if q else _Scores((np.zeros(m_A), np.zeros(m_B)), 0.0, 0.0)
         sides = [
             _side(X, c, counts, rho, kind, "within" in keep.blocks)
             for X, c, counts, rho, kind in zip(
@@ -269,7 +258,6 @@ class Grid:
     def _third(
         self, tables: Sequence[Array], centers: Sequence[Array], shifts: Sequence[float], sums: Sequence[Array]
     ) -> Array:
-        """T_ayb about the centres."""
         if not is_sparse(self.Y):
             return _through(tables, centers, self.Y, shifts)
         if not self.complete:
@@ -303,12 +291,8 @@ class _Side:
 def _side(X: Array, center: Array, counts: Array, rho: Array, kind: Covariance, within: bool) -> _Side:
     """The sums over one table; entity i counts `counts[i]` times and its scores sum to `rho[i]`."""
     n = X.shape[1]
-    side = _Side(
-        np.zeros(n),
-        np.zeros(n),
-        None if kind is None else np.zeros((n, n) if kind == "full" else n),
-        np.zeros((n, n)) if within else None,
-    )
+    scatter = None if kind is None else np.zeros((n, n) if kind == "full" else n)
+    side = _Side(np.zeros(n), np.zeros(n), scatter, np.zeros((n, n)) if within else None)
     for at in slices(X.shape[0], _block_rows(X)):
         x = _centre(X[at], center)
         side.sum += counts[at] @ x

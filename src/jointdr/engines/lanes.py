@@ -19,15 +19,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from jointdr.engines.reduction import RowBlock
 from jointdr.runtime import is_sparse, memory
 
-READERS_SHARE = 0.5
-"""The share of the memory budget that all readers may take beside the blocks that they give."""
-
-STATE_BYTES = 1_000_000_000
-"""States of all threads together may take this much; fewer threads reduce, with more BLAS threads each, beyond it."""
+READERS_SHARE = 0.5  # the share of the memory budget that all readers may take beside the blocks that they give
+STATE_BYTES = 1_000_000_000  # of all threads together; beyond it fewer threads reduce, with more BLAS threads each
 
 T = TypeVar("T")
-Step = Callable[[RowBlock], RowBlock]
-"""Gives a block another response, or other weights."""
+Step = Callable[[RowBlock], RowBlock]  # gives a block another response, or other weights
 
 
 def ahead(blocks: Iterator[T]) -> Iterator[T]:
@@ -123,7 +119,6 @@ class Task:
             return self.reduction(_first_and_rest(first, blocks)) if first else None
 
     def prepared(self, blocks: Iterator[RowBlock], watch: Callable[[RowBlock], object] | None) -> Iterator[RowBlock]:
-        """Pieces of the blocks with their responses made."""
         for block in blocks:
             if len(block.y):
                 for piece in block.pieces(self.size):
@@ -132,7 +127,6 @@ class Task:
                 watch(block)
 
     def merge(self, one: Any, two: Any) -> Any:
-        """The state of the rows of both."""
         if one is None or two is None:
             return two if one is None else one
         return self.reduction.merge(one, two)
@@ -157,15 +151,12 @@ class Lanes:
     only, and not on which thread is faster.
     """
 
-    block_bytes = 0
-    """How much is read at a time; 0 leaves that to what is reduced at a time."""
+    block_bytes = 0  # how much is read at a time; 0 leaves that to what is reduced at a time
 
     def width(self) -> int:
-        """How many leaves are reduced at a time."""
         return int(joblib.cpu_count())
 
     def run(self, task: Task, leaves: Sequence[Any], watch: Any = None) -> Any:
-        """The merged state of all leaves."""
         cores = self.width()
         most = max(1, memory.within(STATE_BYTES, 0.5) // max(1, 2 * task.reduction.nbytes))
         if task.reader_bytes:
@@ -189,7 +180,6 @@ class Told:
         self._lock = threading.Lock()
 
     def __call__(self, block: RowBlock) -> None:
-        """This block was reduced."""
         if self.stop:
             raise RuntimeError("Another thread has failed.")
         if self.watch is not None:

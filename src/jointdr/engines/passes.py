@@ -1,4 +1,4 @@
-"""Folds that look at a source before, or after, its moments are taken: at the response, or for what is not finite."""
+"""Reductions before or after the moments of a source are taken: of the response, or to find what is not finite."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import numpy as np
 from jointdr.engines.reduction import RowBlock
 from jointdr.runtime import Array, dense, to_numpy
 
-SAMPLE_ROWS = 100_000
-"""How many responses are looked at to tell whether they have heavy tails."""
+SAMPLE_ROWS = 100_000  # how many responses are looked at to tell whether they have heavy tails
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,6 @@ class Summary:
 
     @property
     def mean(self) -> Array:
-        """The weighted mean of each response."""
         return np.where(self.lowest == self.highest, self.lowest, self.center + self.sum / (self.weight or 1.0))
 
 
@@ -44,18 +42,17 @@ class Summarize:
 
     @staticmethod
     def of(n_rows: int | None) -> Summarize:
-        """For so many rows."""
         return Summarize(max(1, (n_rows or 0) // SAMPLE_ROWS))
 
     def __call__(self, blocks: Iterable[RowBlock]) -> Summary:
-        """The summary of these blocks."""
         return reduce(self.merge, map(self._of, blocks))
 
     def _of(self, block: RowBlock) -> Summary:
         y = block.y.reshape(len(block), -1).astype(float, copy=False)
         taken = slice(-block.first_row % self.stride, None, self.stride)  # the same rows however they are cut
-        if block.weight is None and len(y):
-            return _summarize_unweighted(y, y[taken, 0] if y.shape[1] else np.empty(0))
+        if block.weight is None and len(y):  # in few passes, because a fit waits for it
+            m, center, some = len(y), y.mean(axis=0), y[taken, 0] if y.shape[1] else np.empty(0)
+            return Summary(m, float(m), m, center, (y - center).sum(axis=0), y.min(axis=0), y.max(axis=0), some)
         w = np.ones(len(y)) if block.weight is None else block.weight
         counted = y[w > 0]
         center = np.average(counted, axis=0, weights=w[w > 0]) if len(counted) else np.zeros(y.shape[1])
@@ -85,14 +82,6 @@ class Summarize:
         )
 
 
-def _summarize_unweighted(y: Array, sample: Array) -> Summary:
-    """The summary of some rows, at least one, without weights: in few passes, because a fit waits for it."""
-    center = y.mean(axis=0)
-    return Summary(
-        len(y), float(len(y)), len(y), center, (y - center).sum(axis=0), y.min(axis=0), y.max(axis=0), sample
-    )
-
-
 @dataclass(frozen=True)
 class Gather:
     """Keeps the response and the weights of all rows, by the number of the first row of each block."""
@@ -100,11 +89,9 @@ class Gather:
     nbytes: int = 0
 
     def __call__(self, blocks: Iterable[RowBlock]) -> dict[int, tuple[Array, Array | None]]:
-        """Those of these blocks."""
         return {block.first_row: (block.y, block.weight) for block in blocks}
 
     def merge(self, one: dict[int, Any], two: dict[int, Any]) -> dict[int, Any]:
-        """Those of both."""
         return {**one, **two}
 
 
@@ -115,11 +102,9 @@ class Labels:
     nbytes: int = 0
 
     def __call__(self, blocks: Iterable[RowBlock]) -> tuple[Array, int]:
-        """Those of these blocks."""
         return reduce(self.merge, ((np.unique(block.y), len(block.y)) for block in blocks))
 
     def merge(self, one: tuple[Array, int], two: tuple[Array, int]) -> tuple[Array, int]:
-        """Those of both."""
         return np.union1d(one[0], two[0]), one[1] + two[1]
 
 
@@ -130,7 +115,6 @@ class FirstNotFinite:
     nbytes: int = 0
 
     def __call__(self, blocks: Iterable[RowBlock]) -> tuple[int, int, int, float]:
-        """That of these blocks."""
         return reduce(self.merge, map(self._of, blocks))
 
     def _of(self, block: RowBlock) -> tuple[int, int, int, float]:
@@ -144,5 +128,4 @@ class FirstNotFinite:
         return found
 
     def merge(self, one: tuple[int, int, int, float], two: tuple[int, int, int, float]) -> tuple[int, int, int, float]:
-        """The earlier one."""
         return min((found for found in (one, two) if found[0] >= 0), default=one)

@@ -46,7 +46,6 @@ class RowBlock:
             yield RowBlock(views, self.y[at], weight, self.first_row + at.start)
 
     def total_weight(self) -> float:
-        """Σ w."""
         return float(len(self)) if self.weight is None else float(self.weight.sum())
 
 
@@ -64,8 +63,7 @@ class Reduction(Protocol[State]):
         """About how large a state is."""
 
 
-Groups = Callable[[RowBlock], tuple[Array, RowBlock]]
-"""The group of each row of a block, from 0 on, and the block that is to be reduced."""
+Groups = Callable[[RowBlock], tuple[Array, RowBlock]]  # the group of each row, from 0 on, and the block to reduce
 
 
 def fold_of(rows: Array, n_folds: int, seed: int = 0) -> Array:
@@ -85,7 +83,6 @@ class RandomParts:
     first_row: int = 0
 
     def __call__(self, block: RowBlock) -> tuple[Array, RowBlock]:
-        """The part that each row is in."""
         if self.n_folds == 1:
             return np.zeros(len(block), dtype=np.int64), block
         first = self.first_row + block.first_row
@@ -105,7 +102,6 @@ class WithoutGroup:
     i: int
 
     def __call__(self, block: RowBlock) -> RowBlock:
-        """The same rows with other weights."""
         weight = np.ones(len(block)) if block.weight is None else block.weight
         return replace(block, weight=np.where(self.groups(block)[0] == self.i, 0.0, weight))
 
@@ -145,16 +141,13 @@ class MomentsOf:
 
     keep: dict[str, Any]
     nbytes: int = 0
-    takes_any_response = True
-    """Whether responses and weights may lie where the views do, too."""
+    takes_any_response = True  # whether responses and weights may lie where the views do, too
 
     def __call__(self, blocks: Iterable[RowBlock]) -> Moments:
-        """O(rows · n²)."""
         parts = (part for _, part in _parts(((0, block) for block in blocks), self.keep))
         return reduce(Moments.merge, parts).to_numpy()
 
     def merge(self, one: Moments, two: Moments) -> Moments:
-        """O(n²)."""
         return one.merge(two)
 
 
@@ -168,28 +161,17 @@ class MomentsOfGroups:
     nbytes: int = 0
 
     def __call__(self, blocks: Iterable[RowBlock]) -> list[Moments]:
-        """One `Moments` for each group, which may be empty."""
         parts: list[Moments | None] = [None] * self.n_groups
         for i, part in _parts(in_groups(blocks, self.groups), self.keep):
-            held = parts[i]
-            parts[i] = part.to_numpy() if held is None else held + part.to_numpy()
+            parts[i] = part.to_numpy() if (held := parts[i]) is None else held + part.to_numpy()
         some = next(part for part in parts if part is not None)
-        return [_zero_like(some) if part is None else part for part in parts]
+        return [
+            Moments.zero(some.n_features, n_responses=some.n_responses, **vars(some.keep)) if part is None else part
+            for part in parts
+        ]
 
     def merge(self, one: list[Moments], two: list[Moments]) -> list[Moments]:
-        """O(n²) for each group."""
         return [a + b for a, b in zip(one, two, strict=True)]
-
-
-def _zero_like(moments: Moments) -> Moments:
-    keep = moments.keep
-    return Moments.zero(
-        moments.n_features,
-        n_responses=moments.n_responses,
-        blocks=keep.blocks,
-        covariance=keep.covariance,
-        cross_covariance=keep.cross_covariance,
-    )
 
 
 @dataclass(frozen=True)
@@ -200,7 +182,6 @@ class SumsOf:
     nbytes: int = 0
 
     def __call__(self, blocks: Iterable[RowBlock]) -> tuple[Array, ...]:
-        """One array for each that the function makes."""
         totals: tuple[Array, ...] = ()
         for block in blocks:
             parts = self.of_block(block)
@@ -210,7 +191,6 @@ class SumsOf:
         return totals
 
     def merge(self, one: tuple[Array, ...], two: tuple[Array, ...]) -> tuple[Array, ...]:
-        """Plain addition."""
         return tuple(a + b for a, b in zip(one, two, strict=True))
 
 
@@ -224,7 +204,6 @@ class SumsOfGroups:
     nbytes: int = 0
 
     def __call__(self, blocks: Iterable[RowBlock]) -> list[tuple[Array, ...] | None]:
-        """One tuple of arrays for each group."""
         sums: list[tuple[Array, ...] | None] = [None] * self.n_groups
         one = SumsOf(self.of_block)
         for i, block in in_groups(blocks, self.groups):
@@ -232,7 +211,6 @@ class SumsOfGroups:
         return sums
 
     def merge(self, one: list[Any], two: list[Any]) -> list[Any]:
-        """Plain addition, group by group."""
         return [_add_sums(a, b) for a, b in zip(one, two, strict=True)]
 
 

@@ -21,22 +21,12 @@ from jointdr.engines.reduction import (
 from jointdr.moments import Moments
 from jointdr.runtime import Array, is_accelerated, is_sparse, memory, take_columns
 
-BLOCK_BYTES = 1_000_000
-"""A dense block of this size stays in a core's cache between centring and the products."""
-
-LARGE_BLOCK_BYTES = 32_000_000
-"""Blocks that are not copied to be centred are larger, because each costs one addition to the result."""
-
-ACCELERATOR_BLOCK_BYTES = 1_000_000_000
-"""Blocks in the memory of an accelerator: large enough for its products to be most of the time."""
-
-FEWEST_ROWS = 256
-"""Rows in a block of very wide data, where the cache cannot hold enough of them."""
-
+BLOCK_BYTES = 1_000_000  # a dense block of this size stays in a core's cache between centring and the products
+LARGE_BLOCK_BYTES = 32_000_000  # blocks that are not copied to be centred: each costs one addition to the result
+ACCELERATOR_BLOCK_BYTES = 1_000_000_000  # in its own memory: large enough for products to be most of the time
+FEWEST_ROWS = 256  # rows in a block of very wide data, where the cache cannot hold enough of them
+BLOCK_SHARE = 0.05  # of the memory budget, at most, for a block: a few are held at a time, with what is made of them
 SKETCH = "JDR with solver='randomized' and normalize='feature', which does not form n × n matrices"
-
-BLOCK_SHARE = 0.05
-"""The largest share of the memory budget that a block may take: a few are held at a time, with what is made of them."""
 
 
 def block_rows(views: Sequence[Array], minimum: int = FEWEST_ROWS, block_bytes: int = BLOCK_BYTES) -> int:
@@ -65,11 +55,7 @@ def _row_bytes(views: Sequence[Array]) -> int:
 def require_state(nbytes: float, views: Sequence[Array], instead: str = SKETCH) -> None:
     """Raise if the memory budget has no room for sums of so many bytes, those of a block, and what is made of them."""
     counts = " and ".join(str(X.shape[1]) for X in views)
-    memory.require(
-        2.5 * nbytes,
-        f"The sums of products of {counts} features",
-        f"select features first, use {instead}",
-    )
+    memory.require(2.5 * nbytes, f"The sums of products of {counts} features", f"select features first, use {instead}")
 
 
 def _spreads(y: Array) -> Array:
@@ -88,11 +74,8 @@ class Rows:
     """
 
     rereadable = True
-    block_bytes = BLOCK_BYTES
-    """How much of a view is centred and multiplied at a time."""
-
-    knows_mean = True
-    """Whether the mean of y can be had for less than a read of everything."""
+    block_bytes = BLOCK_BYTES  # how much of a view is centred and multiplied at a time
+    knows_mean = True  # whether the mean of y can be had for less than a read of everything
 
     def __init__(self, views: Sequence[Array], y: Array, weight: Array | None = None) -> None:
         self.views = tuple(views)
@@ -104,7 +87,6 @@ class Rows:
 
     @property
     def n_responses(self) -> int:
-        """Number of components of the response q."""
         return int(self.y.shape[1])
 
     def select(self, columns: Sequence[Array]) -> Rows:
@@ -172,33 +154,19 @@ class Rows:
         return self.reduce(MomentsOf({**self.pilot(), **keep}, self._moments_bytes(keep)), size)
 
     def fold_moments(self, n_folds: int, first_row: int = 0, seed: int = 0, **keep: Any) -> list[Moments]:
-        """The moments of each of `n_folds` random parts of the rows, in one read.
+        """The moments of each of `n_folds` random parts of the rows, in one read; **keep as in `moments`.
 
-        Parameters
-        ----------
-        n_folds : int
-        first_row : int
-            The number of the first row here among all rows, so that a stream is cut like one array.
-        seed : int
-        **keep
-            As in `moments`.
+        `first_row` is the index of the first row here among all rows, so that a stream is cut like one array.
         """
         return self.group_moments(RandomParts(n_folds, seed, first_row), n_folds, **keep)
 
     def group_moments(self, groups: Groups, n_groups: int, **keep: Any) -> list[Moments]:
-        """The moments of the rows of each group, in one read: O(m n²) for all groups together.
+        """The moments of the rows of each group, which may be empty, in one read; **keep as in `moments`.
 
-        Parameters
-        ----------
-        groups : callable
-            The group of each row of a block, from 0 on, and the block; a group may be empty.
-        n_groups : int
-        **keep
-            As in `moments`.
+        O(m n²) for all groups together.
         """
-        reduction = MomentsOfGroups(
-            groups, n_groups, {**self.pilot(groups), **keep}, n_groups * self._moments_bytes(keep)
-        )
+        nbytes = n_groups * self._moments_bytes(keep)
+        reduction = MomentsOfGroups(groups, n_groups, {**self.pilot(groups), **keep}, nbytes)
         fewest = n_groups * 4 * max(X.shape[1] for X in self.views)
         return self.reduce(reduction, block_rows(self.views, fewest, self.block_bytes))
 

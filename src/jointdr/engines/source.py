@@ -14,8 +14,7 @@ import numpy as np
 from jointdr.engines.reduction import RowBlock
 from jointdr.runtime import Array
 
-Watch = Callable[[int, int], object]
-"""Called with the number of rows and of bytes of every block that has been reduced."""
+Watch = Callable[[int, int], object]  # called with the number of rows and of bytes of every block that has been reduced
 
 
 class Leaf(Protocol):
@@ -61,17 +60,10 @@ class Source(ABC):
     has_response: bool = True
     has_weight: bool = False
 
-    rereadable = True
-    """Whether it can be read more than once."""
-
-    separable = True
-    """Whether the response can be read without the views."""
-
-    reader_bytes = 0
-    """Memory of one reader beside the blocks that it gives, in bytes."""
-
-    table: Array | None = None
-    """Where all views are columns of one table: its column names, or numbers, (1, columns)."""
+    rereadable = True  # whether it can be read more than once
+    separable = True  # whether the response can be read without the views
+    reader_bytes = 0  # memory of one reader beside the blocks that it gives, in bytes
+    table: Array | None = None  # where all views are columns of one table: its column names, or numbers, (1, columns)
 
     watch: Watch | None = None
     checkpoint: Any = None
@@ -121,10 +113,12 @@ class Source(ABC):
 
     def leaves(self) -> list[Any]:
         """All rows, in order, in pieces that can be read by themselves."""
-        y, weight = self._given
-        if y is None and weight is None:
-            return self._leaves()
-        return [_given_to(leaf, y, weight) for leaf in self._leaves()]
+        leaves = self._leaves()
+        if all(v is None for v in self._given):
+            return leaves
+        places = [slice(leaf.first_row, leaf.first_row + leaf.n_rows) for leaf in leaves]
+        parts = [[None if v is None else v[at] for v in self._given] for at in places]
+        return [GivenLeaf(leaf, *part) for leaf, part in zip(leaves, parts, strict=True)]
 
     def select(self, columns: Sequence[Array]) -> Self:
         """The same rows with the features with these indices of each view only; others are not read."""
@@ -207,24 +201,19 @@ class GivenLeaf:
 
     @property
     def first_row(self) -> int:
-        """As of the leaf."""
         return int(self.leaf.first_row)
 
     @property
     def n_rows(self) -> int:
-        """As of the leaf."""
         return int(self.leaf.n_rows)
 
     def blocks(self, size: int) -> Iterator[RowBlock]:
-        """As of the leaf, with what is given in place of what is stored."""
         return map(self._with, self.leaf.blocks(size))
 
     def responses(self, size: int) -> Iterator[RowBlock]:
-        """The same without the views."""
         if self.y is None:
             return map(self._with, self.leaf.responses(size))
-        whole = RowBlock((), self.y, self.weight, self.first_row)
-        return whole.pieces(size)
+        return RowBlock((), self.y, self.weight, self.first_row).pieces(size)
 
     def _with(self, block: RowBlock) -> RowBlock:
         start = block.first_row - self.first_row
@@ -234,11 +223,6 @@ class GivenLeaf:
             y=block.y if self.y is None else self.y[at],
             weight=block.weight if self.weight is None else self.weight[at],
         )
-
-
-def _given_to(leaf: Any, y: Array | None, weight: Array | None) -> GivenLeaf:
-    at = slice(leaf.first_row, leaf.first_row + leaf.n_rows)
-    return GivenLeaf(leaf, None if y is None else y[at], None if weight is None else weight[at])
 
 
 def joined_leaves(leaves: Sequence[Any], n: int) -> list[list[Any]]:

@@ -18,23 +18,16 @@ from jointdr.engines.rows import FEWEST_ROWS, Rows, require_state
 from jointdr.engines.source import Source
 from jointdr.runtime import Array, is_sparse, memory
 
-READ_BYTES = 8_000_000
-"""A block that is read is about this large; what is reduced at a time may be less."""
+READ_BYTES = 8_000_000  # a block that is read is about this large; what is reduced at a time may be less
+MOST_READ_BYTES = 64_000_000  # reductions of wide views ask for more rows at a time, but not for more than this
 
-MOST_READ_BYTES = 64_000_000
-"""Folds of wide views ask for more rows at a time, but not for more than this."""
-
+# Of the memory budget, for the blocks that all threads read at a time, each some fifteen; wide ones may be twice that.
 READ_SHARE = 0.03
-"""The share of the memory budget that the blocks which all threads read at a time may take: each holds some fifteen.
-
-Blocks of wide views may be twice as large."""
-
-RESPONSE_ROWS = 100_000
-"""How many responses are read at a time where no view is."""
+RESPONSE_ROWS = 100_000  # how many responses are read at a time where no view is
 
 
 class Stream(Rows):
-    """Rows of a source, with the same folds as `Rows` in memory.
+    """Rows of a source, with the same reductions as `Rows` in memory.
 
     Parameters
     ----------
@@ -43,8 +36,7 @@ class Stream(Rows):
         What makes the blocks that are reduced of those that the source has, one after the other.
     """
 
-    block_bytes = 4_000_000
-    """More than in memory: every block takes steps under the interpreter's lock, which the threads share."""
+    block_bytes = 4_000_000  # more than in memory: every block takes steps under the lock that all threads share
 
     def __init__(self, source: Source, steps: tuple[Step, ...] = ()) -> None:
         self.source, self.steps = source, steps
@@ -62,32 +54,26 @@ class Stream(Rows):
 
     @property
     def n_responses(self) -> int:
-        """Number of components of the response q."""
         return int(self.head.y.shape[1]) if self.head.y.ndim > 1 else 1
 
     def pilot(self, groups: Groups | None = None) -> dict[str, Any]:
         """The mean of the first rows: one centre for all threads and workers.
 
-        Sums of single precision are rounded block by block, so that with it they do not depend on who folds what.
+        Sums of single precision are rounded block by block, so that with it they do not depend on who reduces what.
         """
         head = self.head if groups is None else groups(self.head)[1]
-        views, y = head.views, head.y
-        # In the precision of the rows, in which it is taken off.
-        types = [X.dtype.newbyteorder("=") for X in views]
-        center = tuple(
-            np.zeros(X.shape[1]) if is_sparse(X) else np.mean(X, axis=0, dtype=float).astype(dtype)
-            for X, dtype in zip(views, types, strict=True)
+        center = tuple(  # in the precision of the rows, in which it is taken off
+            np.zeros(X.shape[1]) if is_sparse(X) else np.mean(X, axis=0, dtype=float).astype(X.dtype.newbyteorder("="))
+            for X in head.views
         )
-        return {"center": center, "y_center": np.where(np.isfinite(y), y, 0.0).mean(axis=0)}
+        return {"center": center, "y_center": np.where(np.isfinite(head.y), head.y, 0.0).mean(axis=0)}
 
     @property
     def rereadable(self) -> bool:  # type: ignore[override]
-        """Whether the rows can be read more than once."""
         return self.source.rereadable
 
     @property
     def knows_mean(self) -> bool:  # type: ignore[override]
-        """Whether the mean of y can be had for less than a read of everything."""
         return self.source.separable
 
     @cached_property
@@ -96,49 +82,39 @@ class Stream(Rows):
         return self._run(Summarize.of(self.source.n_rows), RESPONSE_ROWS, views=False)
 
     def select(self, columns: Sequence[Array]) -> Stream:
-        """The same rows with the chosen features of each view only; others are not read."""
         return Stream(self.source.select(columns), self.steps)
 
     def with_responses(self, of_block: Callable[[RowBlock], Array]) -> Stream:
-        """The same rows with responses that a function makes of each block when it is read."""
         return Stream(self.source, (*self.steps, Responding(of_block)))
 
     def without(self, groups: Groups, i: int) -> Stream:
-        """The same rows, of which those of one group weigh nothing."""
         return Stream(self.source, (*self.steps, WithoutGroup(groups, i)))
 
     def root_mean_square(self) -> float:
-        """√(Σ w ‖y‖² / Σ w), by a read of y alone."""
         total, weight = self._run(SumsOf(_squares), RESPONSE_ROWS, views=False)
         return float(np.sqrt(total / weight))
 
     def y_mean(self) -> Array:
-        """The weighted mean of each response, (q,)."""
         return self.summary.mean
 
     def total_weight(self) -> float:
-        """Σ w."""
         return self.summary.weight
 
     def varies(self) -> bool:
-        """Whether a response takes more than one value in rows of positive weight."""
         return bool(np.any(self.summary.highest > self.summary.lowest))
 
     def centred(self) -> Stream:
-        """The same rows with the mean of y taken off."""
         s = self.summary
         constant = s.highest == s.lowest
         shifts = (np.where(constant, s.lowest, s.center), np.where(constant, 0.0, s.sum / (s.weight or 1.0)))
         return self.with_responses(Shifted(shifts))
 
     def blocks(self, size: int) -> Iterator[RowBlock]:
-        """Blocks of at most this many rows, in order."""
         task = Task(None, self.steps, self._read_rows(size), size)
         leaves = (leaf.blocks(task.rows) for leaf in self.source.leaves())
         return task.prepared(ahead(chain.from_iterable(leaves)), Told(self.source.watch))
 
     def reduce(self, reduction: Reduction[State], size: int) -> State:
-        """The state of a reduction of all rows, in one read, at most `size` of them at a time."""
         return self._run(reduction, size, views=True)
 
     def gathered(self) -> tuple[Array, Array | None]:
@@ -153,7 +129,6 @@ class Stream(Rows):
         return np.concatenate([y for y, _ in parts]), np.concatenate(weights) if weights else None
 
     def labels(self) -> tuple[Array, int]:
-        """The distinct values of y, and the number of rows."""
         return self._run(Labels(), RESPONSE_ROWS, views=False)
 
     def raise_if_not_finite(self) -> None:
@@ -212,11 +187,9 @@ class Responding:
 
     @property
     def needs_views(self) -> bool:
-        """Whether the function looks at views."""
         return bool(getattr(self.of_block, "needs_views", False))
 
     def __call__(self, block: RowBlock) -> RowBlock:
-        """The same views and weights."""
         return replace(block, y=self.of_block(block))
 
 
@@ -227,5 +200,4 @@ class Shifted:
     shifts: tuple[Array, ...]
 
     def __call__(self, block: RowBlock) -> Array:
-        """The shifted responses."""
         return reduce(np.subtract, self.shifts, block.y)

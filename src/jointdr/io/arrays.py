@@ -6,16 +6,16 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from jointdr.engines import RowBlock, Source
-from jointdr.runtime import Array, Stamp, count_of, is_sparse, npy_header, require_mapped, slices, to_numpy
+from jointdr.runtime import Array, Stamp, is_sparse, npy_header, require_mapped, slices, to_numpy
 
-LEAF_BYTES = 64_000_000
-"""Rows are dealt out in runs of about this size."""
+LEAF_BYTES = 64_000_000  # rows are dealt out in runs of about this size
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class NpyTable:
                 offset, stamp = file.tell(), Stamp.of(file.fileno())
         except ValueError as error:
             raise ValueError(f"{path} is not an NPY file of numbers: {error}") from error
-        if offset + count_of(shape) * dtype.itemsize > stamp.size:
+        if offset + prod(shape) * dtype.itemsize > stamp.size:
             raise ValueError(
                 f"{path} is cut off: its header tells of {dtype} of shape {shape}, but it has {stamp.size} bytes."
             )
@@ -51,7 +51,7 @@ class NpyTable:
 
     def rows(self, start: int, stop: int) -> Array:
         """The rows from `start` to before `stop`, in memory."""
-        width = int(np.prod(self.shape[1:], dtype=np.int64))
+        width = prod(self.shape[1:])
         with open(self.path, "rb", buffering=0) as file:
             if self.fortran and len(self.shape) > 1:  # rows are scattered over the file
                 columns = [self._read(file, j * self.shape[0] + start, stop - start, stop) for j in range(width)]
@@ -62,7 +62,6 @@ class NpyTable:
         return values.reshape(stop - start, *self.shape[1:])
 
     def _read(self, file: Any, first: int, count: int, stop: int) -> Array:
-        """So many numbers from the first of these on."""
         file.seek(self.offset + first * self.dtype.itemsize)
         values = np.fromfile(file, self.dtype, count)
         if len(values) < count:
@@ -70,7 +69,6 @@ class NpyTable:
         return values
 
     def identity(self) -> list[Any]:
-        """The file, its size and when it was written."""
         stamp = Stamp.of(self.path)
         return [str(Path(self.path).resolve()), stamp.size, stamp.written]
 
@@ -85,19 +83,16 @@ class ZarrTable:
 
     @staticmethod
     def of(path: Any) -> ZarrTable:
-        """Read the metadata."""
         array = _zarr().open_array(os.fspath(path), mode="r")
         return ZarrTable(os.fspath(path), tuple(array.shape), np.dtype(array.dtype))
 
     def rows(self, start: int, stop: int) -> Array:
-        """The rows from `start` to before `stop`, in memory."""
         array = _zarr().open_array(self.path, mode="r")
         if tuple(array.shape) != self.shape or np.dtype(array.dtype) != self.dtype:
             raise ValueError(f"{self.path} was changed while it was read: start again when it is complete.")
         return np.asarray(array[start:stop])
 
     def identity(self) -> list[Any]:
-        """Where it lies, and the names, sizes and times of its files."""
         folder = Path(self.path).resolve()
         files = [(str(f.relative_to(folder)), f.stat()) for f in sorted(folder.rglob("*")) if f.is_file()]
         told = repr([(name, status.st_size, status.st_mtime_ns) for name, status in files])
@@ -113,7 +108,6 @@ class MemoryTable:
 
     @staticmethod
     def of(array: Any) -> MemoryTable:
-        """The array, or tensor on the host."""
         array = to_numpy(array)
         if is_sparse(array):
             raise TypeError("scan_arrays takes dense arrays: give sparse views to fit themselves.")
@@ -121,16 +115,13 @@ class MemoryTable:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Rows and features."""
         return self.array.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of its numbers."""
         return self.array.dtype
 
     def rows(self, start: int, stop: int) -> Array:
-        """The rows from `start` to before `stop`."""
         require_mapped(self.array)
         return self.array[start:stop]
 
@@ -161,11 +152,9 @@ class ArrayLeaf:
     columns: tuple[Array | None, ...] = field(default=(), repr=False)
 
     def blocks(self, size: int) -> Iterator[RowBlock]:
-        """Its rows, at most `size` at a time."""
         return self._read(size, self.views)
 
     def responses(self, size: int) -> Iterator[RowBlock]:
-        """The same without the views."""
         return self._read(size, ())
 
     def _read(self, size: int, views: tuple[Any, ...]) -> Iterator[RowBlock]:
@@ -191,30 +180,23 @@ class ArraySource(Source):
 
     @property
     def templates(self) -> tuple[Array, ...]:
-        """The views without rows."""
-        views = self._tables[0]
-        return tuple(
-            np.empty((0, t.shape[1] if c is None else len(c)), t.dtype)
-            for t, c in zip(views, self._columns, strict=True)
-        )
+        tables = zip(self._tables[0], self._columns, strict=True)
+        return tuple(np.empty((0, t.shape[1] if c is None else len(c)), t.dtype) for t, c in tables)
 
     def _leaves(self) -> list[Any]:
         assert self.n_rows is not None
         at_once = 0 if self.engine is None else self.engine.block_bytes
         size = max(1, max(LEAF_BYTES, at_once) // max(1, self.row_bytes))
-        return [
-            ArrayLeaf(*self._tables, at.start, at.stop - at.start, self._columns) for at in slices(self.n_rows, size)
-        ]
+        places = slices(self.n_rows, size)
+        return [ArrayLeaf(*self._tables, at.start, at.stop - at.start, self._columns) for at in places]
 
     def _select(self, columns: Sequence[Array]) -> Self:
         source = type(self)(self.names, *self._tables)
-        source._columns = tuple(
-            np.asarray(at) if old is None else old[at] for old, at in zip(self._columns, columns, strict=True)
-        )
+        both = zip(self._columns, columns, strict=True)
+        source._columns = tuple(np.asarray(at) if old is None else old[at] for old, at in both)
         return source
 
     def identity(self) -> dict[str, Any]:
-        """The files, their sizes and when they were written."""
         views, y, weight = self._tables
         return {**super().identity(), "files": [t.identity() for t in (*views, y, weight) if t is not None]}
 

@@ -32,7 +32,6 @@ class _Once:
         return blocks
 
     def put_back(self, first: Any, rest: Iterator[Any]) -> None:
-        """Undo the read of the first block."""
         self._blocks = itertools.chain([first], rest)
 
 
@@ -47,7 +46,6 @@ class BlocksLeaf:
     n_rows: int = 1
 
     def blocks(self, size: int) -> Iterator[RowBlock]:
-        """The rows of all blocks, at most `size` at a time."""
         start = 0
         for item in filter(_has_rows, self.read()):
             block = replace(_checked_block(item, self.like), first_row=start)
@@ -116,7 +114,6 @@ class BlockSource(Source):
 
     @property
     def templates(self) -> tuple[Array, ...]:
-        """The views without rows."""
         if self._columns is None:
             return tuple(self._like.arrays)
         return tuple(take_columns(X, at) for X, at in zip(self._like.arrays, self._columns, strict=True))
@@ -130,8 +127,7 @@ class BlockSource(Source):
 
     def _select(self, columns: Sequence[Array]) -> Self:
         old = self._columns or tuple(np.arange(X.shape[1]) for X in self._like.arrays)
-        source = type(self)(self._read, tuple(c[at] for c, at in zip(old, columns, strict=True)))
-        return source
+        return type(self)(self._read, tuple(c[at] for c, at in zip(old, columns, strict=True)))
 
 
 def scan_blocks(blocks: Callable[[], Iterable[Any]] | Iterable[Any]) -> Source:
@@ -160,7 +156,5 @@ def scan_blocks(blocks: Callable[[], Iterable[Any]] | Iterable[Any]) -> Source:
         raise TypeError(
             f"scan_blocks expects a function, a list or an iterator of blocks, not {type(blocks).__name__}."
         )
-    if iter(blocks) is blocks:
-        return BlockSource(_Once(iter(blocks)))
-    held = blocks
-    return BlockSource(lambda: iter(held))
+    held = iter(blocks)
+    return BlockSource(_Once(held) if held is blocks else lambda: iter(blocks))

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from jointdr.data import as_views, column_positions, default_name
 from jointdr.engines import Cluster, Grid, MomentsOfGroups, RandomParts, RowBlock, Source, require_dask
 from jointdr.moments import Moments
-from jointdr.runtime import Array, take_columns
+from jointdr.runtime import Array, check_choice, take_columns
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,9 @@ class ChunkLeaf:
     weight: Any
     first_row: int
     n_rows: int
-    columns: tuple[Array | None, ...] | None = None
+    columns: tuple[Array | None, ...] | None = field(default=None, repr=False)
 
     def blocks(self, size: int) -> Any:
-        """Its rows, at most `size` at a time."""
         views = tuple(_as_array(X) for X in self.views)
         if self.columns is not None:
             parts = zip(views, self.columns, strict=True)
@@ -36,7 +35,6 @@ class ChunkLeaf:
         return self._block(views).pieces(size)
 
     def responses(self, size: int) -> Any:
-        """The same without the views."""
         return self._block(()).pieces(size)
 
     def _block(self, views: tuple[Array, ...]) -> RowBlock:
@@ -47,20 +45,12 @@ class ChunkLeaf:
 
 
 def _as_array(X: Any) -> Any:
-    """A chunk as an array: DataFrames and Series have one inside."""
     return X.to_numpy() if hasattr(X, "to_numpy") else X
 
 
 @dataclass(frozen=True)
-class DelayedLeaf:
+class DelayedLeaf(ChunkLeaf):
     """A `ChunkLeaf` whose chunks are still to be computed."""
-
-    views: tuple[Any, ...]
-    y: Any
-    weight: Any
-    first_row: int
-    n_rows: int
-    columns: tuple[Array | None, ...] | None = field(default=None, repr=False)
 
     def delayed(self, views: bool) -> Any:
         """The leaf, with its views or without, to be made where it is reduced."""
@@ -69,11 +59,9 @@ class DelayedLeaf:
         return make(chunks, self.y, self.weight, self.first_row, self.n_rows, self.columns)
 
     def blocks(self, size: int) -> Any:
-        """Its rows, computed here."""
         return self.delayed(True).compute().blocks(size)
 
     def responses(self, size: int) -> Any:
-        """The same without the views."""
         return self.delayed(False).compute().responses(size)
 
 
@@ -95,7 +83,6 @@ class DaskSource(Source):
 
     @property
     def templates(self) -> tuple[Array, ...]:
-        """The views without rows."""
         return self._templates
 
     def _leaves(self) -> list[Any]:
@@ -142,16 +129,16 @@ def from_collections(X: Any, y: Any = None, sample_weight: Any = None, groups: A
     else:
         items = groups.items() if isinstance(groups, Mapping) else ((default_name(k), g) for k, g in enumerate(groups))
         columns_in, width = features[0], templates[0].shape[1]
-        chosen = {name: column_positions(g, templates[0].shape[1], features[0], name) for name, g in items}
+        chosen = {name: column_positions(g, width, columns_in, name) for name, g in items}
         names, columns = list(chosen), tuple(chosen.values())
-        features = [None if features[0] is None else features[0][at] for at in chosen.values()]
-        templates = [templates[0][:, at] for at in chosen.values()]
+        features = [None if columns_in is None else columns_in[at] for at in columns]
+        templates = [templates[0][:, at] for at in columns]
         parts = parts * len(names)
     leaves = []
     for i, n in enumerate(lengths):
-        y_chunk, w_chunk = (None if chunks is None else chunks[i] for chunks in beside)
-        leaves.append(DelayedLeaf(tuple(part[i] for part in parts), y_chunk, w_chunk, starts[i], n, columns))
-    leaves = [leaf for leaf in leaves if leaf.n_rows]
+        if n:
+            y_chunk, w_chunk = (None if chunks is None else chunks[i] for chunks in beside)
+            leaves.append(DelayedLeaf(tuple(part[i] for part in parts), y_chunk, w_chunk, starts[i], n, columns))
     if not leaves:
         raise ValueError("The dask collections have no rows.")
     source = DaskSource(names, features, templates, leaves)
@@ -232,12 +219,11 @@ def _names(table: Any) -> Array | None:
 
 
 def _template(table: Any) -> Array:
-    """The table without rows."""
     if hasattr(table, "dtypes"):
         kinds = [np.dtype(kind) for kind in table.dtypes]
-        if any(kind.kind not in "biuf" for kind in kinds):
-            name = next(c for c, kind in zip(table.columns, kinds, strict=True) if kind.kind not in "biuf")
-            raise ValueError(f"column {name!r} does not hold numbers: leave it out, or encode it first.")
+        for name, dtype in zip(table.columns, kinds, strict=True):
+            if dtype.kind not in "biuf":
+                raise ValueError(f"column {name!r} does not hold numbers: leave it out, or encode it first.")
         return np.empty((0, len(kinds)), np.result_type(*kinds))
     if table.ndim != 2:
         raise ValueError(f"A view must have two dimensions (rows, features), got shape {table.shape}.")
@@ -281,8 +267,7 @@ def reduce_dyads(
     -----
     O(|Y| n) on the workers; n × n numbers come back. Pairs are counted as rows, as `Dyads` does.
     """
-    if observed not in (None, "stored"):
-        raise ValueError(f"observed={observed!r} is not understood; give None or 'stored'.")
+    check_choice("observed", observed, (None, "stored"), expected="give None or 'stored'")
     dask = require_dask()
     lengths = _lengths(Y)
     shared = dask.delayed(np.asarray(B), pure=False)

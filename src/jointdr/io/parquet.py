@@ -20,17 +20,10 @@ from jointdr.runtime import Array, Stamp, memory
 
 ARROW_NAMES = {"float32": "float", "float64": "double"}
 
-PAGE_BYTES = 1_000_000
-"""The size of a page of a column, or of its dictionary, that writers keep to by default."""
-
-BUFFER_BYTES = 65_536
-"""Every column of a large row group is read in steps of this size, so that row groups may be larger than memory."""
-
-WHOLE_BYTES = 64_000_000
-"""Row groups of at most this size are decoded whole, a few columns at a time: no page of another column is held."""
-
-COLUMNS_BYTES = 1_000_000
-"""So many bytes of columns are decoded at a time."""
+PAGE_BYTES = 1_000_000  # the size of a page of a column, or of its dictionary, that writers keep to by default
+BUFFER_BYTES = 65_536  # columns of a large row group are read in such steps, so that it may be larger than memory
+WHOLE_BYTES = 64_000_000  # a row group up to this is decoded whole, a few columns at a time: no page of others is held
+COLUMNS_BYTES = 1_000_000  # so many bytes of columns are decoded at a time
 
 
 @lru_cache(maxsize=16)
@@ -49,12 +42,10 @@ class RowGroup:
     n_rows: int
     columns: TableColumns = field(repr=False)
     stamp: Stamp = field(repr=False)
-    whole: bool = field(default=False, repr=False)
-    """Whether it is decoded before the first block is given, instead of block by block."""
+    whole: bool = field(default=False, repr=False)  # whether it is decoded before the first block is given
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its views, as numbers in memory."""
         return self.n_rows * self.columns.row_bytes
 
     @property
@@ -80,7 +71,6 @@ class RowGroup:
             yield self._block(start, batch, tuple(self._view(batch, names, dtype) for names, dtype in views))
 
     def responses(self, size: int) -> Iterator[RowBlock]:
-        """The same without the views."""
         if not self.columns.needed(False):
             yield RowBlock((), np.empty((self.n_rows, 0)), None, self.first_row)
             return
@@ -88,10 +78,9 @@ class RowGroup:
             yield self._block(start, batch, ())
 
     def _batches(self, size: int, with_views: bool) -> Iterator[tuple[int, Any]]:
-        """Record batches, with the number of the first row of each."""
         start, columns = self.first_row, self.columns.needed(with_views)
         with self._open(BUFFER_BYTES) as file:
-            # One thread reads a row group: others read, or fold, what lies beside it.
+            # One thread reads a row group: others read, or reduce, what lies beside it.
             batches = file.iter_batches(size, row_groups=[self.group], columns=columns, use_threads=False)
             while (batch := self._next(batches)) is not None:
                 self.stamp.require(self.path)
@@ -116,7 +105,6 @@ class RowGroup:
         return block
 
     def _read(self, file: Any, columns: Sequence[str]) -> Any:
-        """All rows of some columns, as one record batch."""
         with self._named():
             table = file.read_row_group(self.group, columns=list(columns), use_threads=False)
         self._require_rows(table.num_rows)
@@ -136,7 +124,6 @@ class RowGroup:
             )
 
     def _next(self, batches: Iterator[Any]) -> Any:
-        """The next batch, or None."""
         with self._named():
             return next(batches, None)
 
@@ -158,7 +145,6 @@ class RowGroup:
         return RowBlock(views, response, weight, start)
 
     def _view(self, batch: Any, names: Sequence[str], dtype: str) -> Array:
-        """Some columns side by side, (rows, n)."""
         part = batch.select(names)
         if {str(kind) for kind in part.schema.types} == {ARROW_NAMES[dtype]} and not any(c.null_count for c in part):
             return part.to_tensor(row_major=False).to_numpy()  # in one go, where they are what is asked for
@@ -195,15 +181,12 @@ class ParquetSource(Source):
 
     @property
     def templates(self) -> tuple[Array, ...]:
-        """The views without rows."""
         parts = zip(self._columns.views, self._columns.dtypes, strict=True)
         return tuple(np.empty((0, len(view)), dtype) for view, dtype in parts)
 
     @property
     def reader_bytes(self) -> int:  # type: ignore[override]
-        """As of the largest row group, read whole or by pages."""
-        largest = self._largest
-        return largest.whole_bytes if self._reads_whole else largest.page_bytes
+        return self._largest.whole_bytes if self._reads_whole else self._largest.page_bytes
 
     @property
     def _largest(self) -> RowGroup:
@@ -224,7 +207,6 @@ class ParquetSource(Source):
         return f"{group.path}, row group {group.group}, row {row - group.first_row} of it"
 
     def identity(self) -> dict[str, Any]:
-        """The files, their sizes and when they were written, and the columns."""
         files = {group.path: Stamp.of(group.path) for group in self._groups}
         return {
             **super().identity(),
@@ -239,8 +221,7 @@ class ParquetSource(Source):
     def _select(self, columns: Sequence[Array]) -> Self:
         views = tuple(tuple(view[i] for i in at) for view, at in zip(self._columns.views, columns, strict=True))
         chosen = replace(self._columns, views=views)
-        source = type(self)(self.names, [replace(group, columns=chosen) for group in self._groups])
-        return source
+        return type(self)(self.names, [replace(group, columns=chosen) for group in self._groups])
 
 
 def _open_file(parquet: Any, path: str) -> Any:

@@ -30,7 +30,6 @@ class TableColumns:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of one row of all views."""
         return sum(len(view) * np.dtype(dtype).itemsize for view, dtype in zip(self.views, self.dtypes, strict=True))
 
     def needed(self, with_views: bool) -> list[str]:
@@ -54,7 +53,6 @@ def choose_columns(
 
 
 def _matching(names: Sequence[str], path: str, view: str, group: Any, others: set[str | None]) -> tuple[str, ...]:
-    """The columns of a view, from names and patterns."""
     result: list[str] = []
     for item in [group] if isinstance(group, str) else group:
         if not isinstance(item, str):

@@ -82,10 +82,7 @@ def block_sums(
     y_center: Array | None,
     scratch: Scratch,
 ) -> dict[str, Any]:
-    """The fields of a `Moments` of these rows, about the given centre, or 0 for sparse views.
-
-    Parameters as in `Moments.of_block`.
-    """
+    """The fields of a `Moments` of these rows, with parameters as there, about the centre, or 0 for sparse views."""
     xp, dtype = namespace(*views), float_dtype(*views)
     Y, w = _response(views, y, keep), _weight(views, weight)
     rows, q = Y.shape

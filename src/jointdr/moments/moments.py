@@ -1,18 +1,18 @@
 """Moments: the small mergeable summary of (a, b, ..., y) that every method here is a function of.
 
-A `Moments` holds sums of products of deviations from a *centre* that lies near the mean, together
-with the first-order sums about that centre. Three operations then need one formula, the translation
-of the centre (`Moments.about`): merging two moments (translate both to the joint mean, add), centring
-(translate by the remaining mean) and rebuilding raw moments (translate to zero). Because the
-first-order sums are kept, the mean is never rounded to the precision of its own size, and merging
-one row at a time is as accurate as one large block, however large the means are.
+A `Moments` holds sums of products of deviations from a *centre* that lies near the mean, together with the first-order
+sums about that centre. Three operations then need one formula, the translation of the centre (`Moments.about`): merging
+two moments (translate both to the joint mean, add), centring (translate by the remaining mean) and rebuilding raw
+moments (translate to zero). Because the first-order sums are kept, the mean is never rounded to the precision of its
+own size, and merging one row at a time is as accurate as one large block, however large the means are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import reduce
+from operator import add
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -105,8 +105,7 @@ class Moments:
         blocks, covariance, cross_covariance
             What to compute, see `Keep`.
         center : None, 0 or one vector per view
-            The point about which sums are taken: by default the block's own mean (0 for sparse views), 0
-            for raw sums.
+            The point about which sums are taken: by default the block's own mean (0 for sparse views), 0 for raw sums.
         y_center : scalar or (q,) array, optional
             The same for the response. Blocks that share it can be merged without `cross_covariance`.
         scratch : Scratch, optional
@@ -135,9 +134,8 @@ class Moments:
         if y_center is None:
             y_center = self.y_center
         y_center = xp.zeros_like(self.y_center) + like(y_center, self.y_center)
-        shifted = translate(
-            self, [c - new for c, new in zip(self.centers, center, strict=True)], self.y_center - y_center
-        )
+        deltas = [c - new for c, new in zip(self.centers, center, strict=True)]
+        shifted = translate(self, deltas, self.y_center - y_center)
         return replace(shifted, centers=tuple(center), y_center=y_center)
 
     def central(self) -> Moments:
@@ -173,17 +171,8 @@ class Moments:
         y_center = self._common(other, self.y_center, self.y_sum, other.y_center, other.y_sum)
         one, two = (m if m.is_about(centers, y_center) else m.about(centers, y_center) for m in (self, other))
 
-        def added(u: Any, v: Any) -> Any:
-            if u is None:
-                return None
-            if isinstance(u, tuple):
-                return tuple(added(p, q) for p, q in zip(u, v, strict=True))
-            if isinstance(u, Mapping):
-                return MappingProxyType({key: u[key] + v[key] for key in u})
-            return u + v
-
         sums = {
-            f.name: added(getattr(one, f.name), getattr(two, f.name))
+            f.name: _map_arrays(add, getattr(one, f.name), getattr(two, f.name))
             for f in fields(self)
             if f.name not in ("keep", "eps", "centers", "y_center")
         }
@@ -218,15 +207,9 @@ class Moments:
         if not 0 <= factor < np.inf:
             raise ValueError(f"factor={factor!r} must be a number >= 0: it says how often every row counts.")
 
-        def times(v: Any) -> Any:
-            if isinstance(v, tuple):
-                return tuple(times(p) for p in v)
-            if isinstance(v, Mapping):
-                return MappingProxyType({key: times(p) for key, p in v.items()})
-            return None if v is None else v * factor
-
         kept = ("n_samples", "keep", "eps", "centers", "y_center")
-        sums = {f.name: times(getattr(self, f.name)) for f in fields(self) if f.name not in kept}
+        summed = [f.name for f in fields(self) if f.name not in kept]
+        sums = {name: _map_arrays(lambda v: v * factor, getattr(self, name)) for name in summed}
         return replace(self, n_samples=round(self.n_samples * factor), **sums)
 
     def relabelled(self, y_center: Array) -> Moments:
@@ -267,21 +250,16 @@ class Moments:
     def to_numpy(self) -> Moments:
         """The same moments as NumPy arrays on the host."""
 
-        def moved(v: Any) -> Any:
-            if isinstance(v, tuple):
-                return tuple(moved(p) for p in v)
-            if isinstance(v, Mapping):
-                return MappingProxyType({key: moved(p) for key, p in v.items()})
-            return v if v is None or isinstance(v, (int, float, Keep)) else to_numpy(v)
-
         arrays = (*self.centers, *self.sums, *self.scatters, *self.thirds.values(), self.y_center, self.y_scatter)
         if all(M is None or isinstance(M, np.ndarray) for M in arrays):
             return self
-        return replace(self, **{f.name: moved(getattr(self, f.name)) for f in fields(self)})
+        held = {f.name: getattr(self, f.name) for f in fields(self)}
+        moved = {k: _map_arrays(to_numpy, v) for k, v in held.items() if not isinstance(v, (int, float, Keep))}
+        return replace(self, **moved)
 
     def __reduce__(self) -> Any:  # mapping proxies do not pickle
         state = {f.name: dict(v) if isinstance(v := getattr(self, f.name), Mapping) else v for f in fields(self)}
-        return _rebuilt, (state,)
+        return _rebuild, (state,)
 
     # ---------------------------------------------------------------- what the methods read
 
@@ -364,6 +342,16 @@ def merged(parts: Iterable[Moments]) -> Moments:
     return reduce(Moments.merge, parts)
 
 
-def _rebuilt(state: dict[str, Any]) -> Moments:
-    fields: dict[str, Any] = {name: MappingProxyType(v) if isinstance(v, dict) else v for name, v in state.items()}
-    return Moments(**fields)
+def _map_arrays(function: Callable[..., Any], *values: Any) -> Any:
+    """A function of arrays, part by part of tuples and mappings of them; None stays None."""
+    first = values[0]
+    if isinstance(first, tuple):
+        return tuple(_map_arrays(function, *parts) for parts in zip(*values, strict=True))
+    if isinstance(first, Mapping):
+        return MappingProxyType({key: function(*(v[key] for v in values)) for key in first})
+    return None if first is None else function(*values)
+
+
+def _rebuild(state: dict[str, Any]) -> Moments:
+    held: dict[str, Any] = {name: MappingProxyType(v) if isinstance(v, dict) else v for name, v in state.items()}
+    return Moments(**held)

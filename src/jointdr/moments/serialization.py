@@ -9,6 +9,8 @@ from jointdr.moments.block_sums import Keep
 from jointdr.moments.moments import Moments
 from jointdr.runtime import Array
 
+_NUMBERS = ("n_samples", "weight", "weight_squared", "eps")
+_ALONE = ("y_center", "y_sum", "y_scatter")
 _PER_VIEW = ("centers", "sums", "scatters", "y_scatters")
 _PER_PAIR = ("cross_scatters", "thirds")
 
@@ -17,19 +19,12 @@ def moments_to_arrays(moments: Moments, prefix: str) -> tuple[dict[str, Any], di
     """Moments as a JSON-able header and arrays whose names begin with the prefix."""
     moments = moments.to_numpy()
     header = {
-        "n_samples": moments.n_samples,
-        "weight": moments.weight,
-        "weight_squared": moments.weight_squared,
-        "eps": moments.eps,
+        **{name: getattr(moments, name) for name in _NUMBERS},
         "blocks": sorted(moments.keep.blocks),
         "covariance": list(moments.keep.covariance),
         "cross_covariance": moments.keep.cross_covariance,
     }
-    arrays: dict[str, Array] = {
-        f"{prefix}.y_center": moments.y_center,
-        f"{prefix}.y_sum": moments.y_sum,
-        f"{prefix}.y_scatter": moments.y_scatter,
-    }
+    arrays: dict[str, Array] = {f"{prefix}.{name}": getattr(moments, name) for name in _ALONE}
     for name in _PER_VIEW:
         arrays |= {f"{prefix}.{name}.{k}": v for k, v in enumerate(getattr(moments, name)) if v is not None}
     for name in _PER_PAIR:
@@ -50,15 +45,7 @@ def moments_from_arrays(header: Mapping[str, Any], arrays: Mapping[str, Array], 
         }
         for name in _PER_PAIR
     }
-    return Moments(
-        n_samples=header["n_samples"],
-        weight=header["weight"],
-        weight_squared=header["weight_squared"],
-        eps=header["eps"],
-        keep=Keep.of(n_views, header["blocks"], header["covariance"], header["cross_covariance"]),
-        y_center=arrays[f"{prefix}.y_center"],
-        y_sum=arrays[f"{prefix}.y_sum"],
-        y_scatter=arrays[f"{prefix}.y_scatter"],
-        **per_view,  # type: ignore[arg-type]
-        **per_pair,  # type: ignore[arg-type]
-    )
+    alone = {name: arrays[f"{prefix}.{name}"] for name in _ALONE}
+    numbers = {name: header[name] for name in _NUMBERS}
+    keep = Keep.of(n_views, header["blocks"], header["covariance"], header["cross_covariance"])
+    return Moments(keep=keep, **numbers, **alone, **per_view, **per_pair)  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
 """Foundations of every room: arrays of several libraries, memory, files, archives, the model format, progress."""
 
 from jointdr.runtime import memory
-from jointdr.runtime.archive import EXPANSION, Archive, checked_array, checked_csr, count_of, most_bytes, npy_header
+from jointdr.runtime.archive import EXPANSION, Archive, checked_array, checked_csr, most_bytes, npy_header
 from jointdr.runtime.arrays import (
     SQUARED_TO,
     Array,
@@ -39,7 +39,6 @@ from jointdr.runtime.checks import (
 )
 from jointdr.runtime.delimited import (
     LONGEST_ID,
-    AnyPath,
     Line,
     after_header,
     column_index,
@@ -52,11 +51,10 @@ from jointdr.runtime.delimited import (
     require_new,
     separator_of,
 )
-from jointdr.runtime.files import Stamp, read_unchanged, require_mapped, whole_file, write_text
+from jointdr.runtime.files import AnyPath, Stamp, require_mapped, whole_file, write_text
 from jointdr.runtime.memory import MemoryBudgetError, config_context, get_config, set_config
 from jointdr.runtime.modelfile import (
     Saved,
-    from_json,
     load_model,
     load_model_of,
     matrix_from_arrays,
@@ -94,13 +92,11 @@ __all__ = [
     "column_index",
     "column_means",
     "config_context",
-    "count_of",
     "csr_rows",
     "dense",
     "dense_product",
     "duration",
     "float_dtype",
-    "from_json",
     "get_config",
     "inner",
     "is_accelerated",
@@ -124,7 +120,6 @@ __all__ = [
     "parse_numbers",
     "read_header",
     "read_lines",
-    "read_unchanged",
     "reporter",
     "require_length",
     "require_mapped",

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Iterator, Mapping
+from math import prod
 from typing import IO, Any, Self
 
 import numpy as np
 from scipy import sparse
 
 from jointdr.runtime.arrays import Array
+from jointdr.runtime.files import AnyPath
 
-EXPANSION = 100
-ALLOWANCE = 64_000_000
-"""Compressed data may expand to this many times its size, and by this many bytes more."""
+EXPANSION = 100  # compressed data may expand to this many times its size,
+ALLOWANCE = 64_000_000  # and by this many bytes more
 
 
-def most_bytes(path: str | os.PathLike[str]) -> int:
+def most_bytes(path: AnyPath) -> int:
     """How many bytes the contents of a compressed file may have."""
     return EXPANSION * os.path.getsize(path) + ALLOWANCE
 
@@ -43,7 +44,7 @@ class Archive(Mapping[str, Array]):
     `numpy.load` takes the memory that the header of an array asks for before it looks at what is there.
     """
 
-    def __init__(self, path: str | os.PathLike[str], what: str = ".npz archive of plain arrays") -> None:
+    def __init__(self, path: AnyPath, what: str = ".npz archive of plain arrays") -> None:
         self.path, self.what = os.fspath(path), what
         self._most = most_bytes(path)
         if (other := _other_kind(path)) is not None:
@@ -65,7 +66,10 @@ class Archive(Mapping[str, Array]):
         member = self._members[name]
         try:
             with self._zip.open(member) as file:
-                self._require_plain(name, file, self._zip.getinfo(member).file_size)
+                shape, _, dtype = npy_header(file)
+                expected, size = file.tell() + dtype.itemsize * prod(shape), self._zip.getinfo(member).file_size
+            if expected != size or dtype.itemsize == 0 or max(shape, default=0) > self._most:
+                raise ValueError(f"its header tells of {dtype} of shape {shape}, but it has {size} bytes")
             with self._zip.open(member) as file:
                 return np.lib.format.read_array(file, allow_pickle=False)
         except MemoryError:
@@ -75,13 +79,6 @@ class Archive(Mapping[str, Array]):
 
     def _not_whole(self, reason: object) -> ValueError:
         return ValueError(f"{self.path} is not a whole {self.what}: {reason}")
-
-    def _require_plain(self, name: str, file: IO[bytes], size: int) -> None:
-        """Raise unless the header of an array announces numbers or text, of the size that is there."""
-        shape, _, dtype = npy_header(file)
-        expected = file.tell() + dtype.itemsize * count_of(shape)
-        if expected != size or dtype.itemsize == 0 or max(shape, default=0) > self._most:
-            raise ValueError(f"its header tells of {dtype} of shape {shape}, but it has {size} bytes")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._members)
@@ -96,7 +93,6 @@ class Archive(Mapping[str, Array]):
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
         self._zip.close()
 
 
@@ -118,14 +114,6 @@ def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     if dtype.kind == "V" or min(shape, default=0) < 0:
         raise ValueError(f"it holds {dtype} of shape {shape}, which is no array of numbers or text")
     return shape, fortran, dtype
-
-
-def count_of(shape: tuple[int, ...]) -> int:
-    """The number of entries of an array of this shape, however large."""
-    count = 1
-    for n in shape:
-        count *= n
-    return count
 
 
 def checked_array(arrays: Mapping[str, Array], name: str, shape: tuple[int | None, ...], kinds: str = "f") -> Array:
@@ -159,7 +147,7 @@ def _told(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _other_kind(path: str | os.PathLike[str]) -> str | None:
+def _other_kind(path: AnyPath) -> str | None:
     """The kind of a file that is not a zip archive, by its first bytes."""
     with open(path, "rb") as file:
         start = file.read(6)

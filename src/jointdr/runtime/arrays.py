@@ -13,8 +13,7 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj, is_cupy_array, is_numpy_array, is_torch_array
 from scipy import sparse
 
-Array = Any
-"""A NumPy array, an array of any Array API library, or (for views) a SciPy sparse matrix."""
+Array = Any  # a NumPy array, an array of any Array API library, or (for views) a SciPy sparse matrix
 
 NUMPY = array_namespace(np.empty(0))
 
@@ -43,9 +42,8 @@ def namespace(*arrays: Array) -> Any:
         xp = array_namespace(*dense)
     except TypeError:
         kinds = ", ".join(sorted({type(X).__module__ for X in dense}))
-        hint = (
-            "" if all(map(is_array_api_obj, dense)) else " Give tables and lists as arrays, for example A.to_numpy()."
-        )
+        are_arrays = all(map(is_array_api_obj, dense))
+        hint = "" if are_arrays else " Give tables and lists as arrays, for example A.to_numpy()."
         raise TypeError(f"All views must be arrays of one library, but got arrays of {kinds}.{hint}") from None
     if len(dense) < len(arrays) and is_foreign(dense[0]):
         raise TypeError(
@@ -176,14 +174,7 @@ def weighted_square(X: Array, factor: Array, out: Array | None = None) -> Array:
 
     For NumPy it is P'P − N'N, where P are the rows with positive factors and N the others, both times √|factor|: two
     products of one array with itself, of which BLAS computes one triangle only, which takes two thirds of the time of
-    Xᵀ(diag(factor) X). Nothing more cancels than in that sum itself.
-
-    Parameters
-    ----------
-    X : (m, n) array
-    factor : (m,) float64 array
-    out : (m, n) array, optional
-        A buffer for the rows in their new order.
+    Xᵀ(diag(factor) X). Nothing more cancels than in that sum itself. `out` is a buffer for the rows in their new order.
     """
     if not isinstance(X, np.ndarray):
         product = inner(scale_rows(X, as_float(factor, X.dtype)), X)
@@ -217,8 +208,10 @@ def column_means(X: Array, weight: Array | None, total: float) -> Array:
     return (like(weight, X) @ X) / (total or 1.0)
 
 
-SQUARED_FROM, SQUARED_TO = 1e-146, 1e150
-"""Squares of smaller numbers have lost digits to underflow, and sums of those of larger ones overflow."""
+SQUARED_FROM, SQUARED_TO = (
+    1e-146,
+    1e150,
+)  # squares of smaller numbers lose digits, and of larger ones overflow in sums
 
 
 def require_squares(X: Array, name: str, new: bool = False) -> Array:

@@ -11,22 +11,18 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
 from jointdr.runtime.archive import EXPANSION, most_bytes
 from jointdr.runtime.arrays import Array
-from jointdr.runtime.files import read_unchanged
+from jointdr.runtime.files import AnyPath, read_unchanged
 
-AnyPath = str | os.PathLike[str]
-
-Line = tuple[int, list[str]]
-"""The number of a line, counted from 1, and its fields."""
+Line = tuple[int, list[str]]  # the number of a line, counted from 1, and its fields
 
 
-LONGEST_ID = 10_000
-"""Characters. Arrays of ids have room for the longest in every place, so that one alone could fill the memory."""
+LONGEST_ID = 10_000  # characters; arrays of ids have room for the longest in every place, so one could fill the memory
 
 
 def read_lines(
@@ -49,7 +45,10 @@ def read_lines(
     with open_text(path) as file, read_unchanged(path, file):
         try:
             if quoted and separator is not None:
-                yield from _quoted_lines(file, separator, comment)
+                reader = csv.reader(file, delimiter=separator, strict=True)
+                for row in reader:
+                    if any(row) and not (comment and row[0].startswith(comment)):
+                        yield reader.line_num, row
                 return
             for number, line in enumerate(file, 1):
                 if not (line.isspace() or (comment and line.startswith(comment))):
@@ -83,7 +82,6 @@ class _Expanding(gzip.GzipFile):
         self._path, self._most = path, most_bytes(path)
 
     def read1(self, size: int = -1) -> bytes:
-        """Some bytes, as the text needs them."""
         data = super().read1(size)
         if self.tell() > self._most:
             raise ValueError(
@@ -91,13 +89,6 @@ class _Expanding(gzip.GzipFile):
                 "trust it, decompress it first."
             )
         return data
-
-
-def _quoted_lines(file: Any, separator: str, comment: str | None) -> Iterator[Line]:
-    reader = csv.reader(file, delimiter=separator, strict=True)
-    for row in reader:
-        if any(row) and not (comment and row[0].startswith(comment)):
-            yield reader.line_num, row
 
 
 def after_header(path: AnyPath, rows: Iterator[Line]) -> tuple[list[str], Iterator[Line]]:

@@ -14,11 +14,11 @@ from typing import IO, Any
 
 import numpy as np
 
-FilePath = str | os.PathLike[str]
+AnyPath = str | os.PathLike[str]
 
 
 @contextmanager
-def whole_file(path: FilePath) -> Iterator[IO[bytes]]:
+def whole_file(path: AnyPath) -> Iterator[IO[bytes]]:
     """A file to write bytes to, which takes the place of `path` when it is whole.
 
     It is written beside its final place and then renamed, so that whatever goes wrong, a full disk or a killed process,
@@ -64,7 +64,7 @@ def _prefix(path: Path) -> str:
     return f".{path.name[:100]}."
 
 
-def write_text(path: FilePath, text: str) -> None:
+def write_text(path: AnyPath, text: str) -> None:
     """Write a text in UTF-8, whole or not at all."""
     with whole_file(path) as file:
         file.write(text.encode())
@@ -84,12 +84,12 @@ class Stamp:
         return Stamp, (self.size, None)
 
     @staticmethod
-    def of(file: FilePath | int) -> Stamp:
+    def of(file: AnyPath | int) -> Stamp:
         """That of a path, or of an open file by its number."""
         status = os.stat(file)
         return Stamp(status.st_size, status.st_mtime_ns)
 
-    def require(self, path: FilePath, file: FilePath | int | None = None) -> None:
+    def require(self, path: AnyPath, file: AnyPath | int | None = None) -> None:
         """Raise if the file (by default what is at `path` now) is another one, or was changed."""
         now = Stamp.of(path if file is None else file)
         if now.size != self.size or self.written not in (None, now.written):
@@ -118,7 +118,7 @@ def require_mapped(X: Any) -> None:
 
 
 @contextmanager
-def read_unchanged(path: FilePath, file: Any) -> Iterator[None]:
+def read_unchanged(path: AnyPath, file: Any) -> Iterator[None]:
     """Raise at the end if an open file is not what it was at the beginning."""
     stamp = Stamp.of(file.fileno())
     yield

@@ -13,11 +13,8 @@ from typing import Any
 
 from jointdr.runtime.checks import is_number
 
-SHARE = 0.75
-"""Of the free memory, where no budget is given."""
-
-LEAST = 256_000_000
-"""Where no budget is given, it is not less than this, however little the system reports as free."""
+SHARE = 0.75  # of the free memory, where no budget is given
+LEAST = 256_000_000  # where no budget is given, it is not less than this, however little the system reports as free
 
 UNITS = {"": 1, "B": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 

@@ -14,7 +14,7 @@ from scipy import sparse
 from jointdr._version import __version__
 from jointdr.runtime.archive import Archive, checked_array, checked_csr
 from jointdr.runtime.arrays import Array, is_sparse
-from jointdr.runtime.files import whole_file
+from jointdr.runtime.files import AnyPath, whole_file
 from jointdr.runtime.memory import MemoryBudgetError
 
 Made = TypeVar("Made")
@@ -22,29 +22,22 @@ Made = TypeVar("Made")
 FORMAT = 1
 
 
-def write_model(
-    path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Array]
-) -> None:
+def write_model(path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
     """Write arrays and a header to one file, whole or not at all."""
     plain = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
     bad = [name for name, value in plain.items() if value.dtype.hasobject]
     if bad:
         raise TypeError(f"Arrays of Python objects cannot be saved: {bad}.")
-    full = {
-        **header,
-        "format": FORMAT,
-        "library": __version__,
-        "kind": kind,
-        "checksums": {name: _checksum(value) for name, value in plain.items()},
-    }
-    text = json.dumps(full).encode()
+    checksums = {name: _checksum(value) for name, value in plain.items()}
+    own = {"format": FORMAT, "library": __version__, "kind": kind, "checksums": checksums}
+    text = json.dumps({**header, **own}).encode()
     plain["header"] = np.frombuffer(text, dtype=np.uint8)
     plain["seal"] = np.frombuffer(hashlib.sha256(text).digest(), dtype=np.uint8)
     with whole_file(path) as file:
         np.savez(file, **plain)  # type: ignore[arg-type]
 
 
-def read_model(path: str | os.PathLike[str], *kinds: str) -> tuple[dict[str, Any], dict[str, Array]]:
+def read_model(path: AnyPath, *kinds: str) -> tuple[dict[str, Any], dict[str, Array]]:
     """The header and the arrays of a file of one of these kinds, read once; anything else is a ValueError."""
     header, arrays, is_whole = _contents(path, None)
     if header["kind"] not in kinds:
@@ -56,16 +49,12 @@ def read_model(path: str | os.PathLike[str], *kinds: str) -> tuple[dict[str, Any
     return header, arrays
 
 
-def load_model(
-    path: str | os.PathLike[str], kind: str, make: Callable[[dict[str, Any], dict[str, Array]], Made]
-) -> Made:
+def load_model(path: AnyPath, kind: str, make: Callable[[dict[str, Any], dict[str, Array]], Made]) -> Made:
     """The result of `make` for the header and the arrays of a file of this kind."""
     return load_model_of(path, {kind: make})
 
 
-def load_model_of(
-    path: str | os.PathLike[str], makers: Mapping[str, Callable[[dict[str, Any], dict[str, Array]], Made]]
-) -> Made:
+def load_model_of(path: AnyPath, makers: Mapping[str, Callable[[dict[str, Any], dict[str, Array]], Made]]) -> Made:
     """The same, by the maker for the kind of the file.
 
     Checksums detect damage, but anybody can compute them: whatever is wrong with the contents is a ValueError too.
@@ -93,24 +82,22 @@ class Saved:
         """The model that `to_arrays` took apart; an error if header and arrays do not belong together."""
         raise TypeError(f"{cls.__name__} cannot be loaded.")
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: AnyPath) -> None:
         """Write the fitted model to one file, which holds plain arrays only and can be loaded safely."""
         write_model(path, type(self).__name__, *self.to_arrays())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: AnyPath) -> Self:
         """Read a model that `save` wrote. It gives the same results to the last bit, and no code is run."""
         return load_model(path, cls.__name__, cls.from_arrays)
 
 
-def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_header(path: AnyPath) -> dict[str, Any]:
     """The header of a file that `write_model` made, without reading its arrays: its ``kind``, ``library`` and so on."""
     return _contents(path, ("header", "seal"))[0]
 
 
-def _contents(
-    path: str | os.PathLike[str], only: tuple[str, ...] | None
-) -> tuple[dict[str, Any], dict[str, Array], bool]:
+def _contents(path: AnyPath, only: tuple[str, ...] | None) -> tuple[dict[str, Any], dict[str, Array], bool]:
     """The header, the other arrays (or only some), and whether the header is as it was written."""
     with Archive(path, "jointdr file") as file:
         if "header" not in file or "seal" not in file:

@@ -7,14 +7,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-Report = Callable[[str, float, float], None]
-"""Called with what is being done, the share that is done, and the seconds that are left."""
+Report = Callable[[str, float, float], None]  # gets what is being done, the share that is done, and the seconds left
 
-SILENCE = 10.0
-"""Seconds between two lines of plain text."""
+SILENCE = 10.0  # seconds between two lines of plain text
 
 
 class Progress:
@@ -39,15 +36,12 @@ class Progress:
         return self
 
     def step(self, count: int = 1) -> None:
-        """Count steps that were done."""
         self.done += count
         left = (time.monotonic() - self._started) * (self.total - self.done) / max(self.done, 1)
         self._report(f"{self.label}: {self.done} of {self.total}", self.done / self.total, left)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._reporter.__exit__(kind, error, trace)
+    def __exit__(self, *error: Any) -> None:
+        self._reporter.__exit__(*error)
 
 
 @contextmanager
