@@ -119,11 +119,7 @@ def walks() -> dict[str, dict[str, int]]:
 
     import jointdr
     from jointdr import JDR, AssociationModel, Dyads
-
-    try:
-        from jointdr.apps.cli import main
-    except ImportError:
-        from jointdr.cli import main
+    from jointdr.apps.cli import main
 
     package = os.path.dirname(jointdr.__file__)
     rng = np.random.default_rng(0)

@@ -21,7 +21,7 @@ from scipy import sparse
 
 from jointdr import IMC, AssociationModel, datasets
 from jointdr.apps.explore.catalog import read_names
-from jointdr.apps.explore.uploads import decoded, read_features
+from jointdr.apps.explore.uploads import decode, read_features
 from jointdr.apps.reproduce.cache import Cache
 from jointdr.engines import checkpoint
 from jointdr.io import scan_npy, scan_parquet
@@ -117,7 +117,7 @@ def _cache(path: Path) -> Any:
 
 def _upload(path: Path) -> Any:
     try:
-        return read_features(decoded(path.read_bytes()), 3, ("a", "b", "c"))
+        return read_features(decode(path.read_bytes()), 3, ("a", "b", "c"))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 
