@@ -201,11 +201,11 @@ class AssociationModel(Recommender):
             truncation.warn_if_large()
         return self
 
-    def _check_parameters(self) -> HeadParameters:
+    def _check_parameters(self, of_file: bool = False) -> HeadParameters:
         parameters = HeadParameters.check(self.get_params(deep=False))
         if not is_number(self.max_bytes) or not self.max_bytes > 0:
             raise ValueError(f"max_bytes={self.max_bytes!r} must be a number of bytes > 0.")
-        if self.embedding is None and max(parameters.mix) > 0:
+        if not of_file and self.embedding is None and max(parameters.mix) > 0:  # files keep the fitted embedding alone
             raise ValueError("mix adds raw features, which embedding=None has already: leave it out.")
         return parameters
 
@@ -356,7 +356,7 @@ class AssociationModel(Recommender):
     def _read(self, header: dict[str, Any], arrays: dict[str, Array]) -> None:
         from jointdr.prediction.loading import FAMILY
 
-        parameters = HeadParameters.check(self.get_params(deep=False))
+        parameters = self._check_parameters(of_file=True)
         shape = (len(self.row_ids_), len(self.column_ids_))
         parts = AssociationParts.from_arrays(parameters, FAMILY, header, arrays, shape, self.n_features_per_view_)
         self.embedding = None if parts.embedding is None else clone(parts.embedding)
