@@ -168,7 +168,7 @@ def _one_row(up_to: Array) -> float:
 
 
 def _quantiles(y: Array, weight: Array | None, at: Any) -> Array:
-    """Quantiles that interpolate linearly, as `np.quantile` does, of rows that count as often as their weight says.
+    """Quantiles that interpolate linearly, as `np.quantile` does, of rows that count as often as their weight.
 
     With the values laid end to end, each as long as its weight, this is the mean over a window of one row, which begins
     at the share q of the way from the first row to the last. O(m) for each quantile.

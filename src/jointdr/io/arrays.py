@@ -35,7 +35,7 @@ class NpyTable:
 
     @staticmethod
     def of(path: Any) -> NpyTable:
-        """Read the header, and see that the file has all that it tells of."""
+        """Read the header, and check that the file has all that it announces."""
         path = os.fspath(path)
         try:
             with open(path, "rb") as file:
@@ -45,7 +45,7 @@ class NpyTable:
             raise ValueError(f"{path} is not an NPY file of numbers: {error}") from error
         if offset + prod(shape) * dtype.itemsize > stamp.size:
             raise ValueError(
-                f"{path} is cut off: its header tells of {dtype} of shape {shape}, but it has {stamp.size} bytes."
+                f"{path} is cut off: its header announces {dtype} of shape {shape}, but it has {stamp.size} bytes."
             )
         return NpyTable(path, shape, dtype, fortran, offset, stamp)
 
@@ -65,7 +65,7 @@ class NpyTable:
         file.seek(self.offset + first * self.dtype.itemsize)
         values = np.fromfile(file, self.dtype, count)
         if len(values) < count:
-            raise ValueError(f"{self.path} ends before row {stop}, of which its header tells.")
+            raise ValueError(f"{self.path} ends before row {stop}, which its header announces.")
         return values
 
     def identity(self) -> list[Any]:

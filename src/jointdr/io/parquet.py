@@ -112,7 +112,7 @@ class RowGroup:
 
     def _require_rows(self, found: int) -> None:
         if found != self.n_rows:
-            raise ValueError(f"{self.path} has other rows in row group {self.group} than its end tells of.")
+            raise ValueError(f"{self.path} has other rows in row group {self.group} than its footer lists.")
 
     def _open(self, buffer_bytes: int) -> Any:
         with self._named():

@@ -21,15 +21,15 @@ def write_transformed(model: Any, source: Source, path: str | os.PathLike[str]) 
     model : fitted estimator
     source : Source
     path : path
-        ``*.npy``, one (m, Σ r_k) array, or ``*.parquet``, with columns called as `get_feature_names_out` says. The
+        ``*.npy``, one (m, Σ r_k) array, or ``*.parquet``, with the names of `get_feature_names_out`. The
         coordinates of all views stand side by side. An older file is replaced when the new one is whole.
     """
     path = Path(path)
     writers = {".npy": _write_npy, ".parquet": _write_parquet}
     if path.suffix not in writers:
-        raise ValueError(f"{path} must end in .npy or .parquet, which says how it is written.")
+        raise ValueError(f"{path} must end in .npy or .parquet, which chooses the format.")
     if path.suffix == ".npy" and source.n_rows is None:
-        raise ValueError("An NPY file says at its start how many rows it has, which is not known here: use .parquet.")
+        raise ValueError("An NPY file begins with its number of rows, which is not known here: use .parquet.")
     with whole_file(path) as file:
         writers[path.suffix](model, source, file)
 

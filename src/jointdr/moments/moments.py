@@ -205,7 +205,7 @@ class Moments:
         rounded to a whole number of rows; `factor` need not be whole, but not negative.
         """
         if not 0 <= factor < np.inf:
-            raise ValueError(f"factor={factor!r} must be a number >= 0: it says how often every row counts.")
+            raise ValueError(f"factor={factor!r} must be a number >= 0: the number of times that every row counts.")
 
         kept = ("n_samples", "keep", "eps", "centers", "y_center")
         summed = [f.name for f in fields(self) if f.name not in kept]

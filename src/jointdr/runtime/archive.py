@@ -69,7 +69,7 @@ class Archive(Mapping[str, Array]):
                 shape, _, dtype = npy_header(file)
                 expected, size = file.tell() + dtype.itemsize * prod(shape), self._zip.getinfo(member).file_size
             if expected != size or dtype.itemsize == 0 or max(shape, default=0) > self._most:
-                raise ValueError(f"its header tells of {dtype} of shape {shape}, but it has {size} bytes")
+                raise ValueError(f"its header announces {dtype} of shape {shape}, but it has {size} bytes")
             with self._zip.open(member) as file:
                 return np.lib.format.read_array(file, allow_pickle=False)
         except MemoryError:

@@ -125,15 +125,15 @@ def require(needed: float, what: str, instead: str) -> None:
     allowed = budget()
     if needed > allowed:
         raise MemoryBudgetError(
-            f"{what} take {said(needed)}, and the memory budget is {said(allowed)}: {instead}, or allow more with "
-            f"jointdr.config_context(memory_budget={said(1.1 * needed)!r}), --memory-budget on the command line."
+            f"{what} take {format_size(needed)}, and the memory budget is {format_size(allowed)}: {instead}, or allow "
+            f"more with jointdr.config_context(memory_budget={format_size(1.1 * needed)!r}), --memory-budget on the command line."
         )
 
 
-def said(nbytes: float) -> str:
+def format_size(nbytes: float) -> str:
     """A number of bytes to be read.
 
-    >>> said(12_300_000_000), said(999), said(2e6)
+    >>> format_size(12_300_000_000), format_size(999), format_size(2e6)
     ('12.3 GB', '999 B', '2 MB')
     """
     for unit in ("B", "kB", "MB", "GB"):
