@@ -126,7 +126,8 @@ def require(needed: float, what: str, instead: str) -> None:
     if needed > allowed:
         raise MemoryBudgetError(
             f"{what} take {format_size(needed)}, and the memory budget is {format_size(allowed)}: {instead}, or allow "
-            f"more with jointdr.config_context(memory_budget={format_size(1.1 * needed)!r}), --memory-budget on the command line."
+            f"more with jointdr.config_context(memory_budget={format_size(1.1 * needed)!r}), --memory-budget on the "
+            "command line."
         )
 
 
