@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 from typing import IO, Any, Self
 
@@ -61,6 +61,10 @@ class Archive(Mapping[str, Array]):
                 f"{self.path} would expand to {total / 1e6:.4g} MB, more than {EXPANSION} times its size: if you trust "
                 "it, save its arrays again with numpy.savez, which does not compress."
             )
+
+    def arrays(self, names: Iterable[str] | None = None) -> dict[str, Array]:
+        """The arrays with these names, by default all."""
+        return {name: self[name] for name in names or self}
 
     def __getitem__(self, name: str) -> Array:
         member = self._members[name]

@@ -102,7 +102,7 @@ def _contents(path: AnyPath, only: tuple[str, ...] | None) -> tuple[dict[str, An
     with Archive(path, "jointdr file") as file:
         if "header" not in file or "seal" not in file:
             raise ValueError(f"{os.fspath(path)} is not a jointdr file: it is an archive without a header.")
-        arrays = {name: file[name] for name in only or file}
+        arrays = file.arrays(only)
     text, seal = arrays.pop("header").tobytes(), arrays.pop("seal").tobytes()
     try:
         header = json.loads(text.decode())
