@@ -63,7 +63,9 @@ def figures(source: Path) -> dict[str, list[str]]:
         for node in tree.body:
             if isinstance(node, ast.FunctionDef) and PARTICIPLE.fullmatch(node.name):
                 participles.append(f"{path}:{node.name}")
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
+            is_command = path.startswith(COMMANDS) and isinstance(node, ast.FunctionDef)
+            named = isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not is_command
+            if named and not node.name.startswith("_"):
                 names[node.name].add(path)
         for node in ast.walk(tree):
             documented = isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef))
@@ -71,10 +73,9 @@ def figures(source: Path) -> dict[str, list[str]]:
                 what.append(f"{path}:{getattr(node, 'name', 'module')}")
         lines = len((source / path).read_text().splitlines())
         long += [path] if lines > 400 else []
-    twice = {name: {p for p in paths if not p.startswith(COMMANDS)} for name, paths in names.items()}
     found["private names across modules"] = private
     found["functions named by a bare participle"] = participles
-    found["public names defined twice"] = [f"{n}: {sorted(p)}" for n, p in twice.items() if len(p) > 1]
+    found["public names defined twice"] = [f"{n}: {sorted(p)}" for n, p in names.items() if len(p) > 1]
     found["docstrings that start with 'What'"] = what
     found["files of more than 400 lines"] = long
     return found

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from jointdr.apps.cli.inputs import dyads_of
-from jointdr.apps.cli.options import AsJson, HeldOut, Source, TestSize, option
+from jointdr.apps.cli.options import AsJson, HeldOut, TableFiles, TestSize, option
 from jointdr.apps.cli.output import put_json, say
 
 Methods = Annotated[
@@ -22,7 +22,7 @@ Jobs = Annotated[int, option("--jobs", metavar="N", help="Processes at a time.")
 
 
 def evaluate(
-    source: Source,
+    source: TableFiles,
     out: Folder,
     methods: Methods = None,
     by: HeldOut = "rows",

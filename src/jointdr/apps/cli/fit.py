@@ -9,12 +9,12 @@ from pathlib import Path
 from jointdr.apps.cli.files import estimator_of, prepare_source, source_of
 from jointdr.apps.cli.inputs import dyads_of
 from jointdr.apps.cli.models import model_of
-from jointdr.apps.cli.options import AsJson, Files, ModelOut, Settings, Source
+from jointdr.apps.cli.options import AsJson, Files, ModelOut, Settings, TableFiles
 from jointdr.apps.cli.output import put_facts, require_writable, say, working
 from jointdr.apps.report.facts import model_facts
 
 
-def fit(source: Source, files: Files, settings: Settings, output: ModelOut, json: AsJson = False) -> None:
+def fit(source: TableFiles, files: Files, settings: Settings, output: ModelOut, json: AsJson = False) -> None:
     """Fit a model to known pairs, or to rows in files, and write it to a file.
 
     Tables are .tsv, .csv (also .gz) or .parquet, with names on the first line. Ids are always text: 000001 stays so.
@@ -52,8 +52,8 @@ def fit(source: Source, files: Files, settings: Settings, output: ModelOut, json
     put_facts(model_facts(model), json)
 
 
-def _fit_files(source: Source, files: Files, settings: Settings, output: Path, json: bool) -> None:
-    if source != replace(Source(), response=source.response):
+def _fit_files(source: TableFiles, files: Files, settings: Settings, output: Path, json: bool) -> None:
+    if source != replace(TableFiles(), response=source.response):
         raise ValueError("--views is for rows in files and does not go with --pairs, --rows, --columns or --data.")
     require_writable(files.checkpoint)
     rows = source_of(files, source.response)

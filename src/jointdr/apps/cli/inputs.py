@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jointdr.apps.cli.options import Source
+from jointdr.apps.cli.options import TableFiles
 
 if TYPE_CHECKING:
     from jointdr.data import Dyads
@@ -39,7 +39,7 @@ def _kind(model: Any) -> str:
     return f"{'an' if kind[0] in 'AEIO' else 'a'} {kind}"
 
 
-def dyads_of(source: Source) -> Dyads:
+def dyads_of(source: TableFiles) -> Dyads:
     """Read scores and features; anything missing is a ValueError that names the option to give."""
     from jointdr.data import Dyads
     from jointdr.datasets import load_archive, read_pairs
@@ -81,7 +81,7 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _entities(source: Source, side: str) -> Any:
+def _entities(source: TableFiles, side: str) -> Any:
     """The features of one side: those of a table, of a network or of similarities."""
     given = {_option(name): getattr(source, name) for name in (f"{side}s", f"{side}_network", f"{side}_similarity")}
     chosen = [name for name, path in given.items() if path is not None]

@@ -27,7 +27,7 @@ _Text = str | None
 
 
 @dataclass(frozen=True)
-class Source:
+class TableFiles:
     """Where scores and features come from."""
 
     pairs: Annotated[_File, _in("FILE", "Known pairs: row id, column id and, unless it is 1, a score.")] = None
@@ -98,7 +98,7 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     """A command in which every option of a group is a parameter of its own.
 
     Typer reads options off the signature of a function and knows no groups of them. Written out by hand, the sixteen
-    options of `Source` would stand in four commands, and the fourteen of `Settings` in two.
+    options of `TableFiles` would stand in four commands, and the fourteen of `Settings` in two.
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from jointdr.apps.cli.inputs import dyads_of
-from jointdr.apps.cli.options import Model, Source, option
+from jointdr.apps.cli.options import Model, TableFiles, option
 from jointdr.apps.cli.output import require_writable, say, working
 
 Page = Annotated[Path, option("-o", "--output", metavar="FILE", help="Where the report goes, an .html file.")]
@@ -26,7 +26,7 @@ Title = Annotated[str | None, option("--title", metavar="TEXT", help="The headin
 def report(
     model: Model,
     output: Page,
-    source: Source,
+    source: TableFiles,
     rows_table: RowsTable = None,
     columns_table: ColumnsTable = None,
     color: Colour = None,
@@ -54,7 +54,7 @@ def report(
     require_writable(output, (".html", ".htm"))
     with working("reading"):
         fitted = load(model)
-        data = None if source == Source() else dyads_of(source)
+        data = None if source == TableFiles() else dyads_of(source)
         rows, columns = (None if path is None else read_attributes(path) for path in (rows_table, columns_table))
         about = {"rows": rows, "columns": columns, "color": color, "label": label}
     with working("writing the report"):

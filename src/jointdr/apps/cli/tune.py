@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from jointdr.apps.cli.inputs import dyads_of
 from jointdr.apps.cli.models import model_of
-from jointdr.apps.cli.options import AsJson, HeldOut, ModelOut, Settings, Source, TestSize, option
+from jointdr.apps.cli.options import AsJson, HeldOut, ModelOut, Settings, TableFiles, TestSize, option
 from jointdr.apps.cli.output import ENDINGS, put_facts, put_json, require_writable, say, write_table
 from jointdr.apps.report.facts import in_words, model_facts
 
@@ -26,7 +26,7 @@ Splits = Annotated[int, option("--splits", metavar="N", help="How often somethin
 
 
 def tune(
-    source: Source,
+    source: TableFiles,
     settings: Settings,
     output: ModelOut,
     results: Results = None,
