@@ -31,7 +31,7 @@ class Recommender(DyadsModel):
 
     def _compare(self, k: int, one: EntitySet) -> tuple[Array, Array]:
         """Distances and similarities of one entity to all known ones of its kind."""
-        raise NotImplementedError(f"{type(self).__name__} does not compare entities.")
+        raise TypeError(f"{type(self).__name__} does not compare entities, so it has no similar ones.")
 
     def _block_bytes(self) -> float:
         """Memory for blocks of scores; results do not depend on it."""
