@@ -1,0 +1,184 @@
+"""Descriptions of entities: similarities of their features, or given ones, as kernels of any width.
+
+A description gives similarities s of entities, 1 between equal ones. Its kernels are the powers s^p, so that a width is
+a power for all of them: exp(−p d²/2) for Gaussian similarities, (cos φ)^p for cosines, T^p for Tanimoto's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from jointdr.data import Dyads
+from jointdr.directions import Embedding
+from jointdr.prediction.heads.distances import squared_distances, unit_rows
+from jointdr.prediction.heads.head import Tables
+from jointdr.prediction.heads.kernels import power
+from jointdr.runtime import Array, dense, is_sparse
+
+# Features of which columns count equally are divided by their standard deviations; those that vary less than this
+# share of the largest one are noise of rounding.
+CONSTANT = 1e-12
+
+
+@dataclass(frozen=True)
+class Description:
+    """Similarities of the entities of one kind in one description.
+
+    Attributes
+    ----------
+    name : str
+        "features", "coordinates", or the name of a similarity matrix.
+    kind : {"cosine", "gaussian", "tanimoto", "given"}
+    source : int
+        The table of new entities that it takes: 0 for features, 1, 2, ... for given similarities.
+    points : (m, r) array or CSR matrix
+        The known entities, in standard units; for given similarities those between them, (m, m).
+    center, scale : (n,) arrays or None
+        Of features, subtracted and divided by; None for cosines and bits.
+    unit : float
+        Similarities are divided by it: the mean similarity of entities to themselves, where they are given; the mean
+        squared distance, where they are Gaussian.
+    embedding : Embedding or None
+        Features are embedded by it first, and scaled by the power `exponent` of Σ.
+    """
+
+    name: str
+    kind: str
+    source: int
+    points: Array
+    center: Array | None = None
+    scale: Array | None = None
+    unit: float = 1.0
+    embedding: Embedding | None = None
+    view: int = 0
+    exponent: float = 0.5
+
+    @property
+    def label(self) -> str:
+        return f"{self.name}, {self.kind}" if self.source == 0 else self.name
+
+    @property
+    def count(self) -> int:
+        return int(self.points.shape[0])
+
+    @staticmethod
+    def of_features(X: Array, kind: str) -> Description:
+        """Raw features: Gaussian similarities of standardized ones, cosines, or Tanimoto's of bits."""
+        if kind != "gaussian":
+            description = Description("features", kind, 0, X)
+        else:
+            center, scale = None, None
+            if not is_sparse(X):
+                X = np.asarray(X, dtype=float)
+                center, scale = X.mean(axis=0), X.std(axis=0)
+                scale = np.where(scale > CONSTANT * max(float(scale.max(initial=0.0)), 1e-300), scale, np.inf)
+            description = Description("features", kind, 0, X, center, scale)
+        return description._fit(X)
+
+    @staticmethod
+    def of_embedding(embedding: Embedding, view: int, X: Array, exponent: float = 0.5) -> Description:
+        """Coordinates, by their cosines."""
+        return Description("coordinates", "cosine", 0, X, embedding=embedding, view=view, exponent=exponent)._fit(X)
+
+    @staticmethod
+    def of_similarity(name: str, S: Array, source: int) -> Description:
+        """A given matrix of similarities."""
+        diagonal = S.diagonal() if is_sparse(S) else np.diagonal(S)
+        unit = float(np.mean(diagonal)) if len(diagonal) else 1.0
+        return Description(name, "given", source, S, unit=unit if unit > 0 else 1.0)
+
+    def _fit(self, X: Array) -> Description:
+        points = self._standardize(X)
+        unit = self.unit
+        if self.kind == "gaussian":
+            squares = np.asarray(_row_squares(points))
+            center = np.asarray(points.mean(axis=0)).ravel()
+            spread = 2.0 * (float(squares.mean()) - float(center @ center)) if len(squares) else 1.0
+            unit = spread if spread > 0 else 1.0
+        return Description(
+            self.name,
+            self.kind,
+            self.source,
+            points,
+            self.center,
+            self.scale,
+            unit,
+            self.embedding,
+            self.view,
+            self.exponent,
+        )
+
+    def _standardize(self, X: Array) -> Array:
+        if self.embedding is not None:
+            with np.errstate(all="ignore"):
+                X = np.asarray(self.embedding.transform_view(self.view, X, self.exponent), dtype=float)
+        if self.kind == "cosine":
+            return unit_rows(X if is_sparse(X) else np.asarray(X, dtype=float))
+        X = sparse.csr_matrix(X, dtype=float) if is_sparse(X) else np.asarray(X, dtype=float)
+        if self.center is not None:
+            X = (X - self.center) / self.scale
+        return X
+
+    def describe(self, tables: Tables) -> Array:
+        """New entities, given by all their tables, as `similarities` takes them."""
+        X = tables[self.source]
+        return X if self.kind == "given" else self._standardize(X)
+
+    def similarities(self, Z: Array | None = None) -> Array:
+        """The similarities of described entities, by default of the known ones, to the known ones, (entities, m)."""
+        P = self.points
+        if self.kind == "given":
+            S = np.asarray(dense(P if Z is None else Z), dtype=float)
+            return S if self.unit == 1.0 else S / self.unit
+        Z = P if Z is None else Z
+        if self.kind == "gaussian":
+            D = squared_distances(Z, P)
+            D *= -0.5 / self.unit
+            return np.exp(D, out=D)
+        S = np.asarray(dense(Z @ P.T), dtype=float)
+        if self.kind == "cosine":
+            return np.clip(S, 0.0, 1.0, out=S)
+        total = _row_squares(Z)[:, None] + _row_squares(P) - S
+        return np.divide(S, total, out=np.ones_like(S), where=total > 0)  # entities without any bit are equal
+
+
+def _row_squares(X: Array) -> Array:
+    return np.asarray(X.multiply(X).sum(axis=1)).ravel() if is_sparse(X) else np.einsum("ij,ij->i", X, X)
+
+
+def to_power(S: Array, p: float) -> Array:
+    """S^p, entry by entry, of which negative ones count as 0 unless p is 1; S is overwritten."""
+    return S if p == 1 else power(np.maximum(S, 0.0, out=S), p)
+
+
+def is_bits(X: Array) -> bool:
+    """Whether a table holds 0 and 1 alone, in more than a few columns."""
+    values = X.data if is_sparse(X) else X
+    return X.shape[1] >= 8 and values.size > 0 and bool(np.isin(values, (0, 1)).all())
+
+
+def tables_of(dyads: Dyads, k: int) -> Tables:
+    """The tables of one side as descriptions take them: features, then similarities in the order of their names."""
+    return ((dyads.A, dyads.B)[k], *similarities_of(dyads, k).values())
+
+
+def similarities_of(dyads: Dyads, k: int) -> Mapping[str, Any]:
+    given: Any = getattr(dyads, "similarities", ({}, {}))
+    return given[k]
+
+
+def raw_descriptions(dyads: Dyads, k: int) -> tuple[Description, ...]:
+    """The descriptions of one side that do not depend on scores."""
+    found = []
+    X = (dyads.A, dyads.B)[k]
+    if X.shape[1] > 0:
+        kinds = ("tanimoto", "cosine") if is_bits(X) else ("cosine", "gaussian")
+        found += [Description.of_features(X, kind) for kind in kinds]
+    named = similarities_of(dyads, k)
+    found += [Description.of_similarity(name, S, 1 + i) for i, (name, S) in enumerate(named.items())]
+    return tuple(found)

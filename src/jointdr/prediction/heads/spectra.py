@@ -1,0 +1,130 @@
+"""Kernel ridge regression of the scores of pairs, with one kernel for rows and one for columns.
+
+With eigenvectors Q of both kernels, eigenvalues s and t, and Z = Q_Aᵀ R Q_B of the scores R, a prediction is
+k(a)ᵀ C k(b) with C = Q_A (Z ∘ f) Q_Bᵀ on a complete grid:
+
+    Kronecker ridge   f = 1/(s tᵀ + λ)            min Σ (r_ij − g(a_i, b_j))² + λ‖g‖²
+    two-step ridge    f = 1/((s + λ_A)(t + λ_B)ᵀ)   ridge regression on rows, then on columns
+
+Where only some pairs are observed, Kronecker ridge takes conjugate gradients, preconditioned by the same filter.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
+from sklearn.exceptions import ConvergenceWarning
+
+from jointdr.runtime import Array
+
+# Eigenvalues below this share of the largest are left out, so that an indefinite matrix of similarities is replaced
+# by the nearest kernel.
+SMALLEST = 1e-9
+
+ITERATIONS = 500  # of conjugate gradients, at most
+EXACT, ROUGH = 1e-5, 3e-3  # the residual at which they end: for a fitted model, and where settings are compared
+ENOUGH = 1e-3  # a warning is given if it has not fallen to this
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """The positive eigenvalues of a kernel between known entities, and their eigenvectors."""
+
+    values: Array  # (q,)
+    vectors: Array  # (m, q)
+
+    @staticmethod
+    def of(K: Array) -> Spectrum:
+        """O(m³); K is overwritten."""
+        values, Q = np.linalg.eigh(K)
+        kept = values > SMALLEST * max(float(values[-1]), np.finfo(float).tiny)
+        if kept.all():
+            return Spectrum(values, Q)
+        return Spectrum(values[kept], Q[:, kept])
+
+
+def kronecker_filter(a: Spectrum, b: Spectrum, penalty: float, share: float = 1.0) -> Array:
+    """f of Kronecker ridge; `share` is that of the observed pairs, where it preconditions."""
+    f = np.multiply.outer(share * a.values, b.values)
+    f += penalty
+    return np.divide(1.0, f, out=f)
+
+
+def two_step_filter(a: Spectrum, b: Spectrum, penalties: tuple[float, float]) -> Array:
+    """f of two-step ridge."""
+    return np.multiply.outer(1.0 / (a.values + penalties[0]), 1.0 / (b.values + penalties[1]))
+
+
+def filtered(a: Spectrum, b: Spectrum, R: Array, f: Array) -> Array:
+    """C = Q_A ((Q_Aᵀ R Q_B) ∘ f) Q_Bᵀ, the coefficients of a ridge regression on a complete grid."""
+    Z = a.vectors.T @ R @ b.vectors
+    Z *= f
+    return a.vectors @ Z @ b.vectors.T
+
+
+def solve_kronecker(
+    a: Spectrum,
+    b: Spectrum,
+    R: Array,
+    mask: Array | None,
+    penalty: float,
+    tolerance: float = EXACT,
+    right: Array | None = None,
+) -> Array:
+    """C of Kronecker ridge, (m_A, m_B).
+
+    Parameters
+    ----------
+    a, b : Spectrum
+    R : (m_A, m_B) array
+        Scores, 0 where they are not known.
+    mask : (m_A, m_B) array or None
+        1 for known pairs, 0 for others; None if all are known.
+    penalty : float
+        λ.
+    tolerance : float
+        The residual, in the preconditioner's norm and in units of that at 0, at which conjugate gradients end.
+    right : (q_A, q_B) array, optional
+        Instead of Φ_Aᵀ R Φ_B, with Φ = Q s^½: for the weights of known scores in a prediction.
+
+    Notes
+    -----
+    O(m_A m_B (m_A + m_B)), in every iteration where only some pairs are known.
+    """
+    roots = np.sqrt(a.values), np.sqrt(b.values)
+    if mask is None and right is None:
+        return filtered(a, b, R, kronecker_filter(a, b, penalty))
+    phi, psi = a.vectors * roots[0], b.vectors * roots[1]
+    right = phi.T @ R @ psi if right is None else right
+    if mask is None:
+        M = right * kronecker_filter(a, b, penalty)
+    else:
+        M = _conjugate_gradients(phi, psi, right, mask, penalty, kronecker_filter(a, b, penalty, mask.mean()), tolerance)
+    return (a.vectors / roots[0]) @ M @ (b.vectors / roots[1]).T
+
+
+def _conjugate_gradients(
+    phi: Array, psi: Array, right: Array, mask: Array, penalty: float, f: Array, tolerance: float
+) -> Array:
+    """M with Φᵀ(W ∘ (Φ M Ψᵀ))Ψ + λM = right."""
+    root = np.sqrt(f)  # scaled by it on both sides, residuals have the length that the preconditioner measures
+
+    def apply(x: Array) -> Array:
+        M = x.reshape(right.shape) * root
+        P = (phi @ M) @ psi.T
+        P *= mask
+        return np.asarray((phi.T @ (P @ psi) + penalty * M) * root).ravel()
+
+    b = (right * root).ravel()
+    operator = LinearOperator((b.size, b.size), matvec=apply, dtype=b.dtype)
+    x, unfinished = cg(operator, b, rtol=tolerance, atol=0.0, maxiter=ITERATIONS)
+    if unfinished and np.linalg.norm(b - apply(x)) > ENOUGH * np.linalg.norm(b):
+        warnings.warn(
+            f"Ridge regression on observed pairs has not converged after {ITERATIONS} iterations: raise the penalty.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return x.reshape(right.shape) * root

@@ -1,0 +1,131 @@
+"""The search for the recipes of one question, from cheap ones to dear ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from jointdr.data import By
+from jointdr.prediction.heads.descriptions import Description
+from jointdr.prediction.heads.stages import Recipe, Term
+from jointdr.prediction.search.bench import Bench, Trial
+from jointdr.prediction.search.parts import new_sides
+
+POWERS = {"cosine": (2.0, 1.0, 4.0), "gaussian": (2.0, 8.0), "tanimoto": (1.0, 2.0), "given": (1.0, 2.0, 4.0)}
+PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+START = 0.3  # the penalty at which kernels are compared
+SHARP = (2.0, 4.0, 8.0, 16.0)  # powers of the kernels of neighbors
+BORROWED = (0.1, 0.5, 1.0)
+SHARES = (0.3, 0.6)  # of profiles
+ROUNDS = 3
+
+Options = list[tuple[Term, ...]]
+
+
+def kernel_options(descriptions: Sequence[Description], learned: bool) -> Options:
+    """The kernels that are tried for one side."""
+    found: Options = [
+        (Term(number, power),) for number, d in enumerate(descriptions) for power in POWERS[d.kind]
+    ]
+    if learned:
+        found += [(Term(len(descriptions), power),) for power in (1.0, 3.0)]
+    return found
+
+
+def screen(bench: Bench, by: By, options: tuple[Options, Options], complete: bool) -> list[Recipe]:
+    """Recipes worth a complete fit: the best of each kind on these parts."""
+    new = new_sides(by)
+    effects = (not new[0], not new[1])
+    if not all(options):
+        return []
+    start = Recipe("kronecker", options[0][0], options[1][0], (START, START), effects)
+    best = _best(bench, start, [start])
+    found: dict[int, Trial] = {}
+    sides = (0, 1) if new[0] or not new[1] else (1, 0)
+    for k in sides:
+        trials = _tried(bench, [_with_kernel(best.recipe, k, option) for option in options[k]])
+        if not trials:
+            return []
+        top = max([best, *trials], key=lambda trial: trial.mean)
+        per = {}
+        for trial in sorted(trials, key=lambda trial: -trial.mean):
+            per.setdefault(trial.recipe.terms(k)[0].description, trial.recipe.terms(k)[0])
+        if len(per) > 1:
+            few = list(per.values())
+            mixtures = [few[:2], few[:3]] if len(few) > 2 else [few[:2]]
+            mixed = [_with_kernel(top.recipe, k, _mean(terms)) for terms in mixtures]
+            top = max([top, *_tried(bench, mixed)], key=lambda trial: trial.mean)
+        found[k] = best = top
+    best = _best(bench, best.recipe, [_with_penalty(best.recipe, p) for p in PENALTIES])
+    recipes = [best.recipe]
+    if complete:
+        pairs = [(p, q) for p in (0.1, 1.0) for q in (0.1, 1.0)]
+        two = _tried(bench, [replace(best.recipe, head="two-step", penalties=pair) for pair in pairs])
+        if two:
+            recipes.append(max(two, key=lambda trial: trial.mean).recipe)
+    recipes.append(_neighbors(bench, best.recipe, new))
+    return recipes
+
+
+def _neighbors(bench: Bench, recipe: Recipe, new: tuple[bool, bool]) -> Recipe:
+    """Nadaraya-Watson regression with the same descriptions and kernels of their own widths."""
+    lent = [1.0 if is_new else 0.5 for is_new in new]
+    start = replace(recipe, head="neighbors", borrow=(lent[0], lent[1]))
+    for k in (0, 1):
+        start = _with_kernel(start, k, tuple(replace(term, power=4.0 * term.power) for term in start.terms(k)))
+    best = _best(bench, start, [start])
+    for k in (0, 1):
+        options = [tuple(replace(t, power=p) for t in best.recipe.terms(k)) for p in SHARP]
+        tried = [_with_kernel(best.recipe, k, option) for option in options]
+        best = max([best, *_tried(bench, tried)], key=lambda trial: trial.mean)
+        if not new[k]:
+            tried = [replace(best.recipe, borrow=_replaced(best.recipe.borrow, k, b)) for b in BORROWED]
+            best = max([best, *_tried(bench, tried)], key=lambda trial: trial.mean)
+    return best.recipe
+
+
+def with_profiles(recipe: Recipe, by: By, complete: bool, implicit: bool) -> list[Recipe]:
+    """The same kernels with profiles, whose stages are trials of their own."""
+    new = new_sides(by)
+    if recipe.head != "kronecker":
+        return []
+    found = []
+    for share in SHARES:
+        if by == "pairs":
+            kinds = ["known"] if implicit else ["filled"]
+            rounds = 1 if implicit else ROUNDS
+            found += [replace(recipe, profiles=(share, share), profile=kind, rounds=rounds) for kind in kinds]
+        elif by != "both":
+            kind = "known" if complete else "filled"
+            of_known = (0.0 if new[0] else share, 0.0 if new[1] else share)
+            found.append(replace(recipe, profiles=of_known, profile=kind, rounds=1))
+        if by != "pairs":
+            found.append(replace(recipe, profiles=(share, share), profile="filled", rounds=1))
+    return found
+
+
+def _tried(bench: Bench, recipes: Iterable[Recipe]) -> list[Trial]:
+    return [trial for recipe in recipes for trial in bench.try_recipe(recipe)]
+
+
+def _best(bench: Bench, start: Recipe, recipes: Sequence[Recipe]) -> Trial:
+    trials = _tried(bench, recipes)
+    if not trials:
+        raise ValueError(f"No recipe could be fitted: {list(bench.failures.values())[:1]}")
+    return max(trials, key=lambda trial: trial.mean)
+
+
+def _with_kernel(recipe: Recipe, k: int, terms: tuple[Term, ...]) -> Recipe:
+    return replace(recipe, rows=terms) if k == 0 else replace(recipe, columns=terms)
+
+
+def _with_penalty(recipe: Recipe, penalty: float) -> Recipe:
+    return replace(recipe, penalties=(penalty, penalty))
+
+
+def _mean(terms: Sequence[Term]) -> tuple[Term, ...]:
+    return tuple(replace(term, share=1.0 / len(terms)) for term in terms)
+
+
+def _replaced(pair: tuple[float, float], k: int, value: float) -> tuple[float, float]:
+    return (value, pair[1]) if k == 0 else (pair[0], value)
