@@ -122,13 +122,10 @@ def _sparse_matrix(path: AnyPath, data: Archive) -> Array:
     """A matrix that `scipy.sparse.save_npz` wrote, whose indices are checked."""
     try:
         kind, shape = bytes(data["format"].item()).decode(), tuple(map(int, data["shape"]))
-        if kind == "coo":
-            return sparse.csr_array(sparse.coo_array((data["data"], (data["row"], data["col"])), shape=shape))
-        parts = tuple(data[name] for name in ("data", "indices", "indptr"))
-        if kind == "csc":
-            return sparse.csr_array(checked_csr(parts, shape[::-1]).T)
-        if kind == "csr":
-            return checked_csr(parts, shape)
+        if kind in ("csr", "csc"):
+            parts = tuple(data[name] for name in ("data", "indices", "indptr"))
+            X = checked_csr(parts, shape if kind == "csr" else shape[::-1])
+            return X if kind == "csr" else sparse.csr_array(X.T)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{os.fspath(path)} holds no whole sparse matrix: {error}") from error
     raise ValueError(f"{os.fspath(path)} holds a sparse matrix of the format {kind!r}: write it with matrix.tocsr().")

@@ -15,6 +15,14 @@ OF_EMBEDDINGS = ("head", "kernel", "bandwidth", "raw_bandwidth", "mix", "scale",
 DIRECTIONS, COMPLETION_DIRECTIONS = 80, 10  # of embeddings and of imc by default; fewer where features are fewer
 
 
+def takes_similarity(settings: Settings) -> bool:
+    """Whether the model that the options describe compares entities by similarities, where there are some.
+
+    Others are given features that are made of these. None of the models does so far.
+    """
+    return False
+
+
 def model_of(settings: Settings, dyads: Dyads) -> Recommender:
     """The model that the options describe, not fitted; an option that it does not take is a ValueError."""
     from jointdr import IMC, AssociationModel
