@@ -137,6 +137,13 @@ def test_new_entities_are_scored_by_the_definition(model, split, dyads):
         np.testing.assert_allclose(model.predict(split.test.A, column_similarity=one, **given), scores, atol=1e-12)
 
 
+def test_a_matrix_without_labels_is_in_the_order_of_the_table(model, split, dyads):
+    A, similarities = frames(split)
+    mixed = {"chem": split.similarity[0]["chem"], "go": similarities["row_similarity"]["go"]}  # in another order
+    found = model.predict(A, row_similarity=mixed, column_similarity=split.similarity[1])
+    np.testing.assert_allclose(found, expected(split, dyads), atol=1e-12)
+
+
 def test_some_of_the_new_entities(model, split, dyads):
     A, similarities = frames(split)
     found = model.predict(A, **similarities, rows=["r10", "r1"], columns=["c5"])
@@ -259,7 +266,7 @@ def bad_queries(split):
         "heights": (
             (A,),
             {"row_similarity": {"chem": similarities["chem"], "go": similarities["go"][:2]}},
-            "'go' has 2 rows, but 'chem' has 3",
+            "row_similarity 'go' has 2 rows, but there are 3 new entities",
         ),
         "other ids": (
             (A,),
@@ -269,7 +276,7 @@ def bad_queries(split):
         "other new ids": (
             (pd.DataFrame(A, index=list("xyz")),),
             {"row_similarity": {**similarities, "go": labelled}},
-            "row_similarity '.*' has other ids in its index than the table of features",
+            "row_similarity '.*' has other ids in its index than the new entities",
         ),
         "NaN": ((), {"column_similarity": np.full((2, 7), np.nan)}, "column_similarity contains NaN"),
         "nothing": ((), {"column_similarity": {}}, "column_similarity is empty"),

@@ -4,7 +4,7 @@ from jointdr.data.dyads import Dyads, refuse_dyads
 from jointdr.data.ids import Entities, Unmatched, UnmatchedWarning, as_ids, entities, index_of
 from jointdr.data.response import Transform, checked_numbers, checked_response, classes, fit_transform_of, indicators
 from jointdr.data.scores import Duplicates, is_implicit, scores_of_pairs, values_at
-from jointdr.data.similarities import align_similarities, new_similarities, require_symmetric
+from jointdr.data.similarities import new_similarities, require_symmetric
 from jointdr.data.splits import BY, By, Split, splits
 from jointdr.data.tails import HeavyTailWarning, Tail, tail_check, warn_if_heavy
 from jointdr.data.views import (
@@ -30,7 +30,6 @@ __all__ = [
     "Unmatched",
     "UnmatchedWarning",
     "Views",
-    "align_similarities",
     "as_ids",
     "as_views",
     "checked_numbers",

@@ -93,9 +93,9 @@ def table_and_ids(table: Any, id_column: str | None, similarity: Any, listed: Ar
 
 
 def new_similarities(
-    given: Any, names: Sequence[str], fitted: Array, argument: str
+    given: Any, names: Sequence[str], fitted: Array, argument: str, ids: Array | None = None
 ) -> tuple[dict[str, Array], Array | None]:
-    """Similarities of new entities to fitted ones, and the ids of the new ones where a DataFrame has them.
+    """Similarities of new entities to fitted ones, and the ids of the new ones, if they have any.
 
     Parameters
     ----------
@@ -107,6 +107,9 @@ def new_similarities(
         The ids of the fitted entities.
     argument : str
         The name of the argument, for messages.
+    ids : (n_new,) array of str, optional
+        The ids of the new entities where these are known, which a DataFrame is aligned with; by default the index of
+        the first DataFrame.
     """
     alone = not isinstance(given, Mapping)
     named = {names[0]: given} if alone and len(names) == 1 else name_similarities(given, argument)
@@ -114,7 +117,7 @@ def new_similarities(
         raise ValueError(f"{argument} is empty: give the similarities of new entities, or leave it out.")
     _require_names(named, names, argument, alone)
     found: dict[str, Array] = {}
-    ids: Array | None = None
+    count = None if ids is None else len(ids)
     for name, S in named.items():
         what = _title(argument, name)
         rows, columns = _labels(S, what, square=False)
@@ -126,12 +129,12 @@ def new_similarities(
             )
         if columns is not None:
             S = _in_order(S, 1, columns, fitted, what, "the fitted entities")
-        if found and S.shape[0] != (count := next(iter(found.values())).shape[0]):
-            raise ValueError(f"{what} has {S.shape[0]} rows, but {next(iter(found))!r} has {count}.")
+        if count not in (None, S.shape[0]):
+            raise ValueError(f"{what} has {S.shape[0]} rows, but there are {count} new entities.")
         if rows is not None and ids is not None:
-            S = _in_order(S, 0, rows, ids, what, f"{next(iter(found))!r}")
+            S = _in_order(S, 0, rows, ids, what, "the new entities")
         ids = rows if ids is None else ids
-        found[name] = S
+        found[name], count = S, S.shape[0]
     return found, ids
 
 
@@ -142,14 +145,6 @@ def _require_names(named: Mapping[str, Any], names: Sequence[str], argument: str
             hint = ": give a dict of matrices by these names" if alone and names else ""
             listed = ", ".join(map(repr, names)) or "none"
             raise ValueError(f"{what}, but those of the fit are {listed}{hint}.")
-
-
-def align_similarities(similarities: Mapping[str, Array], labels: Array, ids: Array, argument: str) -> dict[str, Array]:
-    """Similarities of new entities with these labels, in the order of their ids; an error if they are others."""
-    return {
-        name: _in_order(S, 0, labels, ids, _title(argument, name), "the table of features")
-        for name, S in similarities.items()
-    }
 
 
 def similarities_between(similarities: Mapping[str, Array], i: Array, j: Array) -> dict[str, Array]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from jointdr.data import Dyads, Entities, align_similarities, entities, new_similarities
+from jointdr.data import Dyads, Entities, entities, new_similarities
 from jointdr.prediction.heads.head import EntitySet, Head, Tables
 from jointdr.prediction.queries import Query, known_pattern, positions_of, require_positions
 from jointdr.runtime import Array, Saved, checked_array, checked_csr, is_integer, parameters_from_json
@@ -132,28 +132,26 @@ class DyadsModel(Saved, BaseEstimator):
     def _checked(self, k: int, X: Any, similarity: Any = None, ids: Array | None = None) -> Entities:
         """New entities that are described as those of the fit were: by features, by similarities, or both.
 
-        Labels of similarities are brought into the order of the ids, by default those of the table of features.
+        Labelled similarities are brought into the order of the ids, by default those of the table of features.
         """
         kind, names, fitted = self.view_names_[k], self.similarity_names_[k], (self.row_ids_, self.column_ids_)[k]
+        table = None if X is None else self._checked_features(k, X)
+        ids = table.ids if ids is None and table is not None else ids
         found: dict[str, Array] = {}
-        labels: Array | None = None
         if similarity is not None:
-            found, labels = new_similarities(similarity, names, fitted, SIMILARITY[k])
+            found, ids = new_similarities(similarity, names, fitted, SIMILARITY[k], ids)
         if self._takes_similarity and (missing := [name for name in names if name not in found]):
             raise ValueError(
                 f"{type(self).__name__} was fitted with similarities of {kind!r}, {', '.join(map(repr, names))}: give "
                 f"those of new ones to the fitted ones too, {SIMILARITY[k]}={{{missing[0]!r}: ...}}."
             )
-        count = next((S.shape[0] for S in found.values()), None)
-        if X is None and count is not None and self.n_features_per_view_[k] == 0:
-            return Entities(np.zeros((count, 0)), None, labels, found)
-        new = self._checked_features(k, X)
-        if count not in (None, new.X.shape[0]):
-            raise ValueError(f"{NEW[k]} has {new.X.shape[0]} rows, but {SIMILARITY[k]} has {count}.")
-        ids = new.ids if ids is None else ids
-        if labels is not None and ids is not None:
-            found = align_similarities(found, labels, ids, SIMILARITY[k])
-        return Entities(new.X, new.feature_names, labels if ids is None else ids, found)
+        count = next((S.shape[0] for S in found.values()), 0)
+        if table is None:
+            of_none = np.zeros((count, 0))
+            table = self._checked_features(k, of_none if count and not self.n_features_per_view_[k] else None)
+        elif count not in (0, table.X.shape[0]):
+            raise ValueError(f"{NEW[k]} has {table.X.shape[0]} rows, but {SIMILARITY[k]} has {count}.")
+        return Entities(table.X, table.feature_names, ids, found)
 
     def _checked_features(self, k: int, X: Any) -> Entities:
         """A table of new entities that agrees with the table that was fitted."""
