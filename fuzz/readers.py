@@ -173,6 +173,14 @@ def _npys() -> list[bytes]:
     return files
 
 
+def _matrices() -> list[bytes]:
+    files = [_npz(S=np.eye(3))]
+    for kind in ("csr", "csc"):
+        sparse.save_npz(file := io.BytesIO(), sparse.eye_array(3, format=kind))
+        files.append(file.getvalue())
+    return files
+
+
 def _models() -> list[bytes]:
     paths = sorted(MODELS.glob("*/*.npz"))
     return [path.read_bytes() for path in paths if not path.name.endswith((".expected.npz", "checkpoint.npz"))]
@@ -196,6 +204,9 @@ TARGETS: dict[str, Target] = {
     "table": Target(_frame(datasets.read_table), _text(TABLE, 'id\t"a ""b"\nx\t1\n'), ".tsv"),
     "pairs": Target(_frame(datasets.read_pairs), _text(PAIRS, "a\tb\nx\ty\n"), ".tsv"),
     "similarity": Target(_network(datasets.read_similarity), _text(MATRIX), ".tsv"),
+    "matrix": Target(datasets.read_matrix, _text(MATRIX, MATRIX[1:]), ".tsv"),
+    "npy_matrix": Target(datasets.read_matrix, _npys, ".npy"),
+    "npz_matrix": Target(datasets.read_matrix, _matrices, ".npz"),
     "mimminer": Target(_network(datasets.read_mimminer), _text("01\t1\t0.5\n1\t0.5\t1\n"), ".mat"),
     "edges": Target(_network(datasets.read_edges), _text("#c\n1\t2\t0.5\n2\t3\t1\n", "a b\nb c\n"), ".txt"),
     "humannet": Target(_network(datasets.read_humannet), _text("1\t2\tNA\t0.5\n2\t3\t1\t1\n"), ".txt"),

@@ -308,10 +308,14 @@ def test_networks_and_similarities(folder, tables, capsys):
     S = np.exp(-rng.random((55, 55)))
     pd.DataFrame(S + S.T, index=ROWS[:55], columns=ROWS[:55]).to_csv("similar.tsv", sep="\t")
     words = ["fit", "--pairs", "pairs.tsv", "--row-similarity", "similar.tsv", "--column-network", "net.tsv"]
-    refused(capsys, [*words, "-o", "model.npz"], "--row-similarity needs --features")
+    refused(capsys, [*words, "-o", "model.npz"], "--column-network needs --features")
     found = as_json(capsys, *words, "--features", "4", *SETTINGS, "-o", "model.npz")
     assert (found["rows"]["features"], found["columns"]["features"]) == (4, 4)
-    refused(capsys, [*words, "--rows", "rows.tsv", "--features", "4", "-o", "model.npz"], "--rows and --row-similarity")
+    refused(
+        capsys,
+        [*words, "--rows", "rows.tsv", "--features", "4", "-o", "model.npz"],
+        "--row-similarity is given beside --rows",
+    )
 
 
 # ---------------------------------------------------------------- bad input

@@ -294,7 +294,7 @@ def test_bad_calls(tables, rng, tmp_path):
         AssociationModel().predict()
     with pytest.raises(TypeError, match="embedding='pca'"):
         AssociationModel("pca").fit(dyads)
-    with pytest.raises(TypeError, match="features of both"):
+    with pytest.raises(ValueError, match="needs features of the rows"):
         AssociationModel().fit(dyads.Y)
     model = clone(MODELS["paper"]).fit(dyads)
     with pytest.raises(ValueError, match="6 features of 'disease', but got 4"):

@@ -304,7 +304,7 @@ def test_dyads_and_tables_are_the_same(grid):
         (lambda Y, A, B: IMC(2, n_iter=0).fit(Y, A, B), "n_iter=0"),
         (lambda Y, A, B: IMC(2, init="zero").fit(Y, A, B), "init='zero'"),
         (lambda Y, A, B: IMC(2, init=(A, B)).fit(Y, A, B), "init has shapes"),
-        (lambda Y, A, B: IMC(2).fit(Y), "features of both kinds"),
+        (lambda Y, A, B: IMC(2).fit(Y), "IMC needs features of the rows"),
         (lambda Y, A, B: IMC(2).fit(Y, A, B).predict(B), "fitted with 7 features of 'a', but got 5"),
         (lambda Y, A, B: IMC(2).fit(Y, A, B).recommend(k=0), "k=0"),
     ],

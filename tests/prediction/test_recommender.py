@@ -306,7 +306,7 @@ class TestScore:
         assert 1 >= scores[0] > scores[1] + 0.1 > 0
 
     def test_bad_calls(self, model, dyads):
-        with pytest.raises(TypeError, match="score needs the features of both"):
+        with pytest.raises(ValueError, match=r"features of '.*', but got none"):
             model.score(dyads.Y)
 
 

@@ -1,9 +1,10 @@
 """Input, checked once: views, responses, dyads with their ids and scores, splits."""
 
-from jointdr.data.dyads import Dyads, UnmatchedWarning, refuse_dyads
-from jointdr.data.ids import Entities, Unmatched, as_ids, entities, index_of
+from jointdr.data.dyads import Dyads, refuse_dyads
+from jointdr.data.ids import Entities, Unmatched, UnmatchedWarning, as_ids, entities, index_of
 from jointdr.data.response import Transform, checked_numbers, checked_response, classes, fit_transform_of, indicators
 from jointdr.data.scores import Duplicates, is_implicit, scores_of_pairs, values_at
+from jointdr.data.similarities import new_similarities, require_symmetric
 from jointdr.data.splits import BY, By, Split, splits
 from jointdr.data.tails import HeavyTailWarning, Tail, tail_check, warn_if_heavy
 from jointdr.data.views import (
@@ -42,8 +43,10 @@ __all__ = [
     "index_of",
     "indicators",
     "is_implicit",
+    "new_similarities",
     "raise_if_not_finite",
     "refuse_dyads",
+    "require_symmetric",
     "scores_of_pairs",
     "split_columns",
     "splits",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -10,7 +9,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jointdr.data.ids import Unmatched, entities, ids_of_entities, index_ids, join_scores, separate_ids
+from jointdr.data.ids import (
+    Unmatched,
+    checked_names,
+    entities,
+    ids_of_entities,
+    ids_of_pairs,
+    index_ids,
+    join_scores,
+)
+from jointdr.data.pair_rows import PairRows
 from jointdr.data.response import checked_numbers
 from jointdr.data.scores import (
     Duplicates,
@@ -18,18 +26,26 @@ from jointdr.data.scores import (
     entity_indices,
     equal_rows,
     is_implicit,
-    pattern_of,
+    listed_scores,
+    observed_pattern,
+    scores_at_mask,
     scores_of_pairs,
-    values_at,
+    shape_of_scores,
+)
+from jointdr.data.similarities import (
+    checked_similarities,
+    labels_of_similarities,
+    name_similarities,
+    similarities_between,
+    table_and_ids,
 )
 from jointdr.data.views import Views, as_views, default_name
 from jointdr.engines import Grid, Means
 from jointdr.moments import Moments
-from jointdr.runtime import Array, check_choice, csr_rows, dense, is_sparse, take_rows, to_numpy
+from jointdr.runtime import Array, check_choice, is_sparse, take_rows, to_numpy
 
-
-class UnmatchedWarning(UserWarning):
-    """Some pairs name entities that the tables do not have, and were left out."""
+Similarities = dict[str, Array]
+SIDES, AXES = ("row", "column"), ("index", "columns")
 
 
 def refuse_dyads(X: Any, caller: str) -> None:
@@ -40,25 +56,6 @@ def refuse_dyads(X: Any, caller: str) -> None:
         )
 
 
-class PairRows:
-    """A table with one row for each pair, gathered from a table of entities when some of them are read.
-
-    Parameters
-    ----------
-    table : (entities, n) array or sparse matrix
-    at : (pairs,) array of int
-        The entity of each pair.
-    """
-
-    def __init__(self, table: Array, at: Array) -> None:
-        self.table, self.at = table, at
-        self.shape = (len(at), table.shape[1])
-        self.dtype = table.dtype
-
-    def __getitem__(self, key: tuple[slice, slice]) -> Array:
-        return take_rows(self.table, self.at[key[0]])
-
-
 class Dyads:
     """Two tables of entities, say diseases and genes, and the scores between them.
 
@@ -66,16 +63,19 @@ class Dyads:
     ----------
     Y : (m_A, m_B) array, DataFrame or SciPy sparse matrix
         The score of row entity i and column entity j.
-    A, B : tables of shape (m_A, n_1) and (m_B, n_2)
+    A, B : tables of shape (m_A, n_1) and (m_B, n_2), optional
         Features of the row and of the column entities: NumPy arrays, DataFrames (their column names are kept) or SciPy
-        sparse matrices (never densified).
+        sparse matrices (never densified). None: they have none, n is 0.
     observed : None, "stored" or a boolean (m_A, m_B) mask, dense or sparse
         None: every pair is observed, and one that a sparse Y does not store has the score 0, as in the paper.
         ``"stored"``: only the pairs that the sparse Y stores, with a stored 0 being a score. A mask: only those pairs;
         what Y holds elsewhere, NaN for example, is ignored.
     row_ids, column_ids : sequences of ids, optional
-        By default the index of a DataFrame (of the features, otherwise of Y), otherwise "0", "1", .... Ids are always
-        strings.
+        By default the index of a DataFrame (of the features, otherwise of Y or similarities), otherwise "0", "1", ....
+        Ids are always strings.
+    row_similarity, column_similarity : (m, m) array, DataFrame or SciPy sparse matrix, or dict of these; optional
+        Similarities between all entities of a kind, symmetric: one, which is named "similarity", or several by name. A
+        DataFrame is brought into the order of the ids, which must be its own.
     names : pair of str
         What the two kinds are called.
 
@@ -84,6 +84,8 @@ class Dyads:
     Y : array, or CSR array
         Where only some pairs are observed, a CSR array that stores exactly these.
     A, B : arrays, or CSR matrices
+    similarities : tuple of dicts of str to (m, m) arrays or CSR arrays
+        Of the rows and of the columns, by name; empty where there are none.
     row_ids, column_ids : arrays of str
     names : tuple of str
     feature_names : tuple of arrays or None
@@ -101,36 +103,47 @@ class Dyads:
     Dyads(a: 6 × 3, b: 5 × 2, all 30 pairs)
     >>> dyads.pairs(rng.random((6, 5)) < 0.5)
     Dyads(a: 6 × 3, b: 5 × 2, 15 of 30 pairs)
+    >>> Dyads(dyads.Y, A, column_similarity=np.eye(5))
+    Dyads(a: 6 × 3, b: 5 × 0 + similarity, all 30 pairs)
     """
 
     def __init__(
         self,
         Y: Any,
-        A: Any,
-        B: Any,
+        A: Any = None,
+        B: Any = None,
         observed: Any = None,
         row_ids: Any = None,
         column_ids: Any = None,
         *,
+        row_similarity: Any = None,
+        column_similarity: Any = None,
         names: tuple[str, str] = (default_name(0), default_name(1)),
     ) -> None:
-        self.names = _checked_names(names)
-        rows, columns = (entities(X, name) for X, name in zip((A, B), self.names, strict=True))
-        self.A, self.B = rows.X, columns.X
-        self.feature_names = (rows.feature_names, columns.feature_names)
+        self.names = checked_names(names)
+        tables = (np.zeros((m, 0)) if X is None else X for X, m in zip((A, B), shape_of_scores(Y), strict=True))
+        sides = tuple(entities(X, name) for X, name in zip(tables, self.names, strict=True))
+        self.A, self.B = sides[0].X, sides[1].X
+        self.feature_names = (sides[0].feature_names, sides[1].feature_names)
         self.Y = checked_scores(Y, (self.A.shape[0], self.B.shape[0]), self.names, observed)
         self.is_complete = observed is None
-        self.row_ids = ids_of_entities(row_ids, rows.ids, index_ids(Y, "the index of Y"), self.Y.shape[0], "row_ids")
-        labels = index_ids(Y, "the columns of Y", "columns")
-        self.column_ids = ids_of_entities(column_ids, columns.ids, labels, self.Y.shape[1], "column_ids")
+        similarities, ids = [], []
+        for k, (given, S) in enumerate(zip((row_ids, column_ids), (row_similarity, column_similarity), strict=True)):
+            argument = f"{SIDES[k]}_similarity"
+            named, of_scores = name_similarities(S, argument), index_ids(Y, f"the {AXES[k]} of Y", AXES[k])
+            labels = (sides[k].ids, of_scores, labels_of_similarities(named, argument))
+            ids.append(ids_of_entities(given, *labels, self.shape[k], f"{SIDES[k]}_ids"))
+            similarities.append(checked_similarities(named, ids[k], argument))
+        self.row_ids, self.column_ids = ids
+        self.similarities: tuple[Similarities, Similarities] = (similarities[0], similarities[1])
         self.unmatched: Unmatched | None = None
 
     @classmethod
     def from_tables(
         cls,
         pairs: Any,
-        rows: Any,
-        columns: Any,
+        rows: Any = None,
+        columns: Any = None,
         *,
         row: str | None = None,
         column: str | None = None,
@@ -139,6 +152,8 @@ class Dyads:
         column_id: str | None = None,
         observed: str | None = None,
         duplicates: Duplicates = "error",
+        row_similarity: Any = None,
+        column_similarity: Any = None,
         names: tuple[str, str] = (default_name(0), default_name(1)),
     ) -> Dyads:
         """Dyads from long tables of pandas or polars, joined by id.
@@ -147,8 +162,10 @@ class Dyads:
         ----------
         pairs : DataFrame
             One row per known pair: the ids of both entities and the score.
-        rows, columns : DataFrames
-            One row per entity: its id, and its features in all other columns.
+        rows, columns : DataFrames, optional
+            One row per entity: its id, and its features in all other columns. By default there are no features, and the
+            entities are those in the index of the similarities, or else those in `pairs`, in the order of their first
+            pairs.
         row, column, score : str, optional
             The columns of `pairs`; by default the first three. Without a third one every listed pair scores 1.
         row_id, column_id : str, optional
@@ -158,6 +175,8 @@ class Dyads:
             Whether pairs that are not listed have the score 0, or none.
         duplicates : {"error", "mean", "sum", "max", "last"}
             What is done with a pair that is listed more than once.
+        row_similarity, column_similarity : matrix or dict of matrices, optional
+            As in `Dyads`; a matrix without labels is in the order of the entity table.
         names : pair of str
             What the two kinds are called.
 
@@ -177,19 +196,14 @@ class Dyads:
         Dyads(drug: 2 × 1, target: 3 × 1, all 6 pairs, 2 of them stored)
         """
         check_choice("observed", observed, (None, "stored"), expected="give None or 'stored' here")
-        A, row_ids = separate_ids(rows, row_id, "rows")
-        B, column_ids = separate_ids(columns, column_id, "columns")
-        Y, unmatched = join_scores(pairs, row_ids, column_ids, row, column, score, duplicates)
-        dyads = cls(Y, A, B, observed, row_ids, column_ids, names=names)
+        listed = ids_of_pairs(pairs, row, column)
+        A, row_ids = table_and_ids(rows, row_id, row_similarity, listed[0], "row")
+        B, column_ids = table_and_ids(columns, column_id, column_similarity, listed[1], "column")
+        Y, unmatched = join_scores(pairs, listed, row_ids, column_ids, score, duplicates)
+        similarities = {"row_similarity": row_similarity, "column_similarity": column_similarity}
+        dyads = cls(Y, A, B, observed, row_ids, column_ids, **similarities, names=names)
         dyads.unmatched = unmatched
-        if unmatched.n_pairs:
-            warnings.warn(
-                f"{unmatched.n_pairs} of {len(pairs)} pairs were left out: {len(unmatched.row_ids)} row ids and "
-                f"{len(unmatched.column_ids)} column ids are not in the entity tables, for example "
-                f"{[*unmatched.row_ids[:2].tolist(), *unmatched.column_ids[:2].tolist()]}. See dyads.unmatched.",
-                UnmatchedWarning,
-                stacklevel=2,
-            )
+        unmatched.warn_if_any(len(pairs))
         return dyads
 
     @classmethod
@@ -228,7 +242,7 @@ class Dyads:
 
     @property
     def n_features(self) -> tuple[int, int]:
-        """(n_1, n_2)."""
+        """(n_1, n_2); 0 for a side without features."""
         return int(self.A.shape[1]), int(self.B.shape[1])
 
     @property
@@ -244,46 +258,56 @@ class Dyads:
     @property
     def observed(self) -> Array | None:
         """A sparse mask of the observed pairs; None if all are."""
-        if self.is_complete:
-            return None
-        Y = self.Y
-        return sparse.csr_array((np.ones(Y.nnz, dtype=bool), Y.indices, Y.indptr), shape=Y.shape)
+        return None if self.is_complete else observed_pattern(self.Y)
 
     @cached_property
     def grid(self) -> Grid:
         """The numbers alone, without ids and names."""
         return Grid(self.Y, self.A, self.B, self.is_complete)
 
+    def require_features(self, caller: str) -> None:
+        """Raise a ValueError, in the name of the caller, unless both sides have features."""
+        for k, n in enumerate(self.n_features):
+            if n == 0:
+                raise ValueError(
+                    f"{caller} needs features of the {SIDES[k]}s, {self.names[k]!r}, but these dyads have none: give a "
+                    f"table {'AB'[k]}. Of a similarity matrix S, jointdr.datasets.kernel_features(S) makes one."
+                )
+
     def triples(self) -> tuple[Views, Array]:
         """Every observed pair as a row: the views and y. For tests and small data: it takes |Ω|·(n_1 + n_2) numbers."""
-        i, j, y = self._listed()
+        self.require_features("triples")
+        i, j, y = listed_scores(self.Y, self.is_complete)
         tables = (take_rows(self.A, i), take_rows(self.B, j))
         return Views.from_checked(self.names, self.feature_names, None, tables), y
 
     def pair_rows(self) -> tuple[tuple[PairRows, PairRows], Array]:
         """The same as `triples`, but rows are gathered a few at a time, when they are read: 3·|Ω| numbers."""
-        i, j, y = self._listed()
+        self.require_features("pair_rows")
+        i, j, y = listed_scores(self.Y, self.is_complete)
         return (PairRows(self.A, i), PairRows(self.B, j)), y
-
-    def _listed(self) -> tuple[Array, Array, Array]:
-        """The row, the column and the score of every observed pair, row by row."""
-        m_A, m_B = self.shape
-        if self.is_complete:
-            return np.repeat(np.arange(m_A), m_B), np.tile(np.arange(m_B), m_A), dense(self.Y).ravel()
-        return csr_rows(self.Y), self.Y.indices, self.Y.data
 
     # ---------------------------------------------------------------- parts
 
     def rows(self, at: Any) -> Dyads:
         """The dyads of some row entities: row numbers, a mask or a slice."""
         i = entity_indices(at, self.shape[0], "rows")
-        return self.replace(Y=self.Y[i], tables=(take_rows(self.A, i), self.B), ids=(self.row_ids[i], self.column_ids))
+        return self.replace(
+            Y=self.Y[i],
+            tables=(take_rows(self.A, i), self.B),
+            ids=(self.row_ids[i], self.column_ids),
+            similarities=(similarities_between(self.similarities[0], i, i), self.similarities[1]),
+        )
 
     def columns(self, at: Any) -> Dyads:
         """The dyads of some column entities: column numbers, a mask or a slice."""
         j = entity_indices(at, self.shape[1], "columns")
-        Y = self.Y[:, j]
-        return self.replace(Y=Y, tables=(self.A, take_rows(self.B, j)), ids=(self.row_ids, self.column_ids[j]))
+        return self.replace(
+            Y=self.Y[:, j],
+            tables=(self.A, take_rows(self.B, j)),
+            ids=(self.row_ids, self.column_ids[j]),
+            similarities=(self.similarities[0], similarities_between(self.similarities[1], j, j)),
+        )
 
     def pairs(self, mask: Any) -> Dyads:
         """The same entities with some of the observed pairs only.
@@ -293,20 +317,7 @@ class Dyads:
         mask : boolean (m_A, m_B) array, dense or sparse, or (n_observed,) vector
             A vector has one entry for each observed pair, row by row, in the order of `triples`.
         """
-        if not is_sparse(mask) and np.ndim(mask) == 1:
-            chosen = np.asarray(mask)
-            if chosen.dtype != bool or len(chosen) != self.n_observed:
-                raise ValueError(
-                    f"mask has {len(chosen)} entries of {chosen.dtype}, but there are {self.n_observed} observed "
-                    "pairs: give one boolean for each."
-                )
-            i, j, y = (part[chosen] for part in self._listed())
-            Y = scores_of_pairs(i, j, y, self.shape, "error")
-        else:
-            pattern = pattern_of(mask, self.shape)
-            if not self.is_complete:
-                pattern = pattern_of(pattern.multiply(self.observed), self.shape)
-            Y = values_at(self.Y, pattern)
+        Y = scores_at_mask(self.Y, self.is_complete, mask)
         if Y.nnz == 0:
             raise ValueError("mask leaves no observed pair.")
         return self.replace(Y=Y, is_complete=False)
@@ -318,8 +329,9 @@ class Dyads:
         tables: Sequence[Array] | None = None,
         ids: tuple[Array, Array] | None = None,
         is_complete: bool | None = None,
+        similarities: tuple[Similarities, Similarities] | None = None,
     ) -> Dyads:
-        """The same dyads with other scores, tables or ids, which are not checked again."""
+        """The same dyads with other scores, tables, ids or similarities, which are not checked again."""
         part = Dyads.__new__(Dyads)
         part.names, part.feature_names, part.unmatched = self.names, self.feature_names, self.unmatched
         part.is_complete = self.is_complete if is_complete is None else is_complete
@@ -327,6 +339,7 @@ class Dyads:
         part.Y = sparse.csr_array(Y) if is_sparse(Y) else Y
         part.A, part.B = (self.A, self.B) if tables is None else tables
         part.row_ids, part.column_ids = (self.row_ids, self.column_ids) if ids is None else ids
+        part.similarities = self.similarities if similarities is None else similarities
         return part
 
     # ---------------------------------------------------------------- moments
@@ -353,6 +366,7 @@ class Dyads:
         (``ridge="auto"``) is told too many. Moments of other dyads merge exactly with ``means="pairs"``; with
         ``"entities"`` if they have the same centres.
         """
+        self.require_features("moments")
         return self.grid.moments(means=means, center=center, y_center=y_center, **keep)
 
     def fold_moments(
@@ -369,21 +383,14 @@ class Dyads:
 
         The fold of a row is a hash of its number. Together they are the `moments` of all pairs.
         """
+        self.require_features("fold_moments")
         return self.grid.fold_moments(n_folds, 0, seed, means=means, center=center, y_center=y_center, **keep)
 
     def __repr__(self) -> str:
-        named = zip(self.names, (self.A, self.B), strict=True)
-        tables = ", ".join(f"{name}: {X.shape[0]} × {X.shape[1]}" for name, X in named)
+        sides = zip(self.names, self.shape, self.n_features, self.similarities, strict=True)
+        tables = ", ".join(" + ".join([f"{name}: {m} × {n}", *named]) for name, m, n, named in sides)
         total = self.shape[0] * self.shape[1]
         if not self.is_complete:
             return f"Dyads({tables}, {self.n_observed} of {total} pairs)"
         stored = f", {self.Y.nnz} of them stored" if is_sparse(self.Y) else ""
         return f"Dyads({tables}, all {total} pairs{stored})"
-
-
-def _checked_names(names: Any) -> tuple[str, str]:
-    if len(names) != 2 or isinstance(names, str) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"names={names!r} must be two strings, for example ('disease', 'gene').")
-    if names[0] == names[1]:
-        raise ValueError(f"names={names!r} must be different.")
-    return names[0], names[1]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
@@ -11,7 +12,11 @@ import numpy as np
 
 from jointdr.data.scores import Duplicates, scores_of_pairs
 from jointdr.data.views import Views, raise_if_not_finite
-from jointdr.runtime import Array, to_numpy
+from jointdr.runtime import Array, take_rows, to_numpy
+
+
+class UnmatchedWarning(UserWarning):
+    """Some pairs name entities that the tables do not have, and were left out."""
 
 
 @dataclass(frozen=True)
@@ -33,21 +38,63 @@ class Unmatched:
     def __repr__(self) -> str:
         return f"Unmatched({len(self.row_ids)} row ids, {len(self.column_ids)} column ids, {self.n_pairs} pairs)"
 
+    def warn_if_any(self, total: int) -> None:
+        """Warn of the pairs that were left out, of so many."""
+        if self.n_pairs:
+            warnings.warn(
+                f"{self.n_pairs} of {total} pairs were left out: {len(self.row_ids)} row ids and "
+                f"{len(self.column_ids)} column ids are not in the entity tables, for example "
+                f"{[*self.row_ids[:2].tolist(), *self.column_ids[:2].tolist()]}. See dyads.unmatched.",
+                UnmatchedWarning,
+                stacklevel=3,
+            )
+
 
 @dataclass(frozen=True)
 class Entities:
-    """One checked table of entities: features (dense or CSR), their names if they have any, and ids if it has any."""
+    """Checked entities of one kind.
+
+    Attributes
+    ----------
+    X : (m, n) array or CSR matrix
+        Features; n is 0 where there are none.
+    feature_names : (n,) array or None
+    ids : (m,) array of str, or None
+        Ids, if the table has any.
+    similarity : dict of str to (m, fitted) arrays or CSR arrays
+        Of new entities: their similarities to fitted ones, by name.
+    """
 
     X: Array
-    feature_names: Array | None
-    ids: Array | None
+    feature_names: Array | None = None
+    ids: Array | None = None
+    similarity: dict[str, Array] = field(default_factory=dict)
+
+    def take(self, at: Array) -> Entities:
+        """Some of these entities, by their indices."""
+        similarity = {name: take_rows(S, at) for name, S in self.similarity.items()}
+        ids = None if self.ids is None else self.ids[at]
+        return Entities(take_rows(self.X, at), self.feature_names, ids, similarity)
 
 
 def entities(X: Any, name: str) -> Entities:
     """A table of finite numbers, with the ids of its index; NumPy, SciPy sparse, pandas or polars."""
+    ids = index_ids(X, f"the index of {name!r}")
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    if len(shape) == 2 and shape[0] > 0 and shape[1] == 0:
+        return Entities(np.zeros(shape), ids=ids)
     views = Views(**{name: X})
     raise_if_not_finite(views)
-    return Entities(to_numpy(views.arrays[0]), views.feature_names[0], index_ids(X, f"the index of {name!r}"))
+    return Entities(to_numpy(views.arrays[0]), views.feature_names[0], ids)
+
+
+def checked_names(names: Any) -> tuple[str, str]:
+    """The names of the two kinds of entities, which are different."""
+    if len(names) != 2 or isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"names={names!r} must be two strings, for example ('disease', 'gene').")
+    if names[0] == names[1]:
+        raise ValueError(f"names={names!r} must be different.")
+    return names[0], names[1]
 
 
 def index_ids(X: Any, what: str, axis: str = "index") -> Array | None:
@@ -83,8 +130,18 @@ def as_ids(values: Iterable[Any], what: str, unique: bool = True) -> Array:
     return ids
 
 
-def ids_of_entities(given: Any, of_features: Array | None, of_scores: Array | None, count: int, what: str) -> Array:
-    """The ids of the rows or the columns, as given or from the labels of the tables, which have to agree."""
+def ids_of_entities(
+    given: Any,
+    of_features: Array | None,
+    of_scores: Array | None,
+    of_similarities: Array | None,
+    count: int,
+    what: str,
+) -> Array:
+    """The ids of the rows or the columns: as given, from the labels of the tables, which have to agree, or counted.
+
+    Similarities are brought into the order of the others, so their labels only count where there are no others.
+    """
     if of_features is not None and of_scores is not None and not np.array_equal(of_features, of_scores):
         raise ValueError(
             f"The labels of Y and of the feature table disagree on {what}: bring both into one order, for example "
@@ -92,10 +149,11 @@ def ids_of_entities(given: Any, of_features: Array | None, of_scores: Array | No
         )
     if given is not None:
         ids = as_ids(given, what)
-    elif of_features is not None or of_scores is not None:
-        ids = of_features if of_features is not None else of_scores
     else:
-        ids = np.arange(count).astype(str)
+        if of_similarities is not None and len(of_similarities) != count:
+            of_similarities = None  # an error of the matrix, where that is checked
+        labels = (of_features, of_scores, of_similarities)
+        ids = next((ids for ids in labels if ids is not None), np.arange(count).astype(str))
     if len(ids) != count:
         raise ValueError(f"{what} has {len(ids)} ids for {count} entities.")
     return ids
@@ -115,26 +173,31 @@ def separate_ids(table: Any, id_column: str | None, name: str) -> tuple[Any, Arr
     return rest, ids
 
 
-def join_scores(
-    pairs: Any,
-    row_ids: Array,
-    column_ids: Array,
-    row: str | None,
-    column: str | None,
-    score: str | None,
-    duplicates: Duplicates,
-) -> tuple[Array, Unmatched]:
-    """The scores of a long table as a CSR array that stores each listed pair; O(p log p) for p pairs.
-
-    Parameters as in `Dyads.from_tables`.
-    """
+def ids_of_pairs(pairs: Any, row: str | None, column: str | None) -> tuple[Array, Array]:
+    """The row id and the column id of every listed pair; parameters as in `Dyads.from_tables`."""
     if not hasattr(pairs, "columns"):
         raise TypeError(f"pairs must be a pandas or polars DataFrame, but got {type(pairs).__name__}.")
     names = list(pairs.columns)
     if len(names) < 2 and None in (row, column):
         raise ValueError(f"pairs needs a column of row ids and one of column ids, but has the columns {names}.")
     row, column = names[0] if row is None else row, names[1] if column is None else column
-    given = [as_ids(_column(pairs, c, "pairs"), f"column {c!r} of pairs", unique=False) for c in (row, column)]
+    i, j = (as_ids(_column(pairs, c, "pairs"), f"column {c!r} of pairs", unique=False) for c in (row, column))
+    return i, j
+
+
+def join_scores(
+    pairs: Any,
+    given: tuple[Array, Array],
+    row_ids: Array,
+    column_ids: Array,
+    score: str | None,
+    duplicates: Duplicates,
+) -> tuple[Array, Unmatched]:
+    """The scores of a long table as a CSR array that stores each listed pair; O(p log p) for p pairs.
+
+    `given` are the ids of the pairs; other parameters as in `Dyads.from_tables`.
+    """
+    names = list(pairs.columns)
     score = names[2] if score is None and len(names) > 2 else score
     values = np.ones(len(given[0])) if score is None else _scores(_column(pairs, score, "pairs"), score)
     places = [_places(ids, known) for ids, known in zip(given, (row_ids, column_ids), strict=True)]

@@ -8,10 +8,28 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from jointdr.runtime import Array, as_float, check_choice, csr_rows, float_dtype, is_sparse, require_squares, to_numpy
+from jointdr.runtime import (
+    Array,
+    as_float,
+    check_choice,
+    csr_rows,
+    dense,
+    float_dtype,
+    is_sparse,
+    require_squares,
+    to_numpy,
+)
 
 Duplicates = Literal["error", "mean", "sum", "max", "last"]
 DUPLICATES = ("error", "mean", "sum", "max", "last")
+
+
+def shape_of_scores(Y: Any) -> tuple[int, int]:
+    """The numbers of rows and columns of a matrix of scores."""
+    shape = tuple(Y.shape) if hasattr(Y, "shape") else np.shape(Y)
+    if len(shape) != 2:
+        raise ValueError(f"Y must be a matrix, one row for each row entity, but got the shape {shape}.")
+    return int(shape[0]), int(shape[1])
 
 
 def checked_scores(Y: Any, shape: tuple[int, int], names: tuple[str, str], observed: Any) -> Array:
@@ -75,6 +93,34 @@ def values_at(Y: Array, pattern: Array) -> Array:
     else:
         values = Y[i, pattern.indices]
     return sparse.csr_array((values, pattern.indices, pattern.indptr), shape=pattern.shape)
+
+
+def listed_scores(Y: Array, complete: bool) -> tuple[Array, Array, Array]:
+    """The row, the column and the score of every observed pair, row by row."""
+    if complete:
+        m_A, m_B = Y.shape
+        return np.repeat(np.arange(m_A), m_B), np.tile(np.arange(m_B), m_A), dense(Y).ravel()
+    return csr_rows(Y), Y.indices, Y.data
+
+
+def scores_at_mask(Y: Array, complete: bool, mask: Any) -> Array:
+    """The observed scores that a mask keeps, as a CSR array; the mask has an entry for every pair or observed pair."""
+    if is_sparse(mask) or np.ndim(mask) != 1:
+        pattern = pattern_of(mask, Y.shape)
+        return values_at(Y, pattern if complete else pattern_of(pattern.multiply(observed_pattern(Y)), Y.shape))
+    chosen = np.asarray(mask)
+    i, j, y = listed_scores(Y, complete)
+    if chosen.dtype != bool or len(chosen) != len(y):
+        raise ValueError(
+            f"mask has {len(chosen)} entries of {chosen.dtype}, but there are {len(y)} observed pairs: give one "
+            "boolean for each."
+        )
+    return scores_of_pairs(i[chosen], j[chosen], y[chosen], Y.shape, "error")
+
+
+def observed_pattern(Y: Array) -> Array:
+    """A sparse mask of the pairs that a CSR array stores."""
+    return sparse.csr_array((np.ones(Y.nnz, dtype=bool), Y.indices, Y.indptr), shape=Y.shape)
 
 
 def entity_indices(at: Any, count: int, what: str) -> Array:

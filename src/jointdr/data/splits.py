@@ -11,6 +11,8 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from jointdr.data.dyads import Dyads
+from jointdr.data.scores import entity_indices
+from jointdr.data.similarities import similarities_between
 from jointdr.runtime import Array, check_choice, check_integer, check_number, dense
 
 By = Literal["rows", "columns", "both", "pairs"]
@@ -27,17 +29,50 @@ class Split:
         The entities of `test` are new on the sides that the split is by. By pairs, both have all entities; in a
         complete grid, `train` is the grid without the held-out associations, and `test` has these only.
     by : {"rows", "columns", "both", "pairs"}
+    similarity : pair of dicts of str to (new, fitted) arrays, or None
+        The similarities of new rows and of new columns to fitted ones, by name; None on a side where all are known.
     """
 
     train: Dyads
     test: Dyads
     by: By
+    similarity: tuple[dict[str, Array] | None, dict[str, Array] | None] = (None, None)
+
+    @classmethod
+    def hold_out(cls, dyads: Dyads, rows: Any = None, columns: Any = None) -> Split:
+        """The split in which these rows, these columns, or the pairs of both are held out.
+
+        Parameters
+        ----------
+        dyads : Dyads
+        rows, columns : arrays of int, optional
+            The indices of the entities that are new; with both, other pairs of these are not used.
+        """
+        by: By = "both" if rows is not None and columns is not None else "columns" if rows is None else "rows"
+        if rows is None and columns is None:
+            raise TypeError("hold_out needs the indices of rows or of columns to hold out.")
+        train = test = dyads
+        similarity: list[dict[str, Array] | None] = [None, None]
+        for k, at in enumerate((rows, columns)):
+            if at is None:
+                continue
+            m = dyads.shape[k]
+            test_at = entity_indices(at, m, ("rows", "columns")[k]) % m
+            train_at = np.setdiff1d(np.arange(m), test_at)
+            train, test = (part.columns(i) if k else part.rows(i) for part, i in ((train, train_at), (test, test_at)))
+            similarity[k] = similarities_between(dyads.similarities[k], test_at, train_at)
+        return cls(train, test, by, (similarity[0], similarity[1]))
 
     @property
     def new(self) -> tuple[Array | None, Array | None]:
         """The arguments of `predict`: the features of new entities, None on a side where all are known."""
         rows = self.test.A if self.by in ("rows", "both") else None
         return rows, self.test.B if self.by in ("columns", "both") else None
+
+    def predict(self, model: Any) -> Array:
+        """The scores of the pairs of `test` by a model that was fitted to `train`, (rows, columns)."""
+        sides = zip(("row_similarity", "column_similarity"), self.similarity, strict=True)
+        return model.predict(*self.new, **{argument: named for argument, named in sides if named})
 
     @property
     def ranked_by_column(self) -> bool:
@@ -89,27 +124,22 @@ def splits(
         if by == "pairs":
             yield _by_pairs(dyads, float(test_size), rng)
             continue
-        at = [
-            _halves(m, float(test_size) if by in (side, "both") else 0.0, rng, side)
+        rows, columns = (
+            _halves(m, float(test_size), rng, side)[1] if by in (side, "both") else None
             for m, side in zip(dyads.shape, ("rows", "columns"), strict=True)
-        ]
-        parts = []
-        for part in (0, 1):
-            rows, columns = (side[part] for side in at)
-            chosen = dyads if rows is None else dyads.rows(rows)
-            parts.append(chosen if columns is None else chosen.columns(columns))
-            if parts[-1].n_observed == 0:
+        )
+        split = Split.hold_out(dyads, rows, columns)
+        for part, purpose in ((split.train, "fit"), (split.test, "judge")):
+            if part.n_observed == 0:
                 raise ValueError(
-                    f"by={by!r} with test_size={test_size} leaves no observed pair to {('fit', 'judge')[part]}: "
+                    f"by={by!r} with test_size={test_size} leaves no observed pair to {purpose}: "
                     "give more pairs, or another random_state."
                 )
-        yield Split(parts[0], parts[1], by)
+        yield split
 
 
-def _halves(m: int, share: float, rng: np.random.RandomState, what: str) -> tuple[Array | None, Array | None]:
-    """The entities that are fitted and those that are held out, in their order; None, None for all in both."""
-    if share == 0:
-        return None, None
+def _halves(m: int, share: float, rng: np.random.RandomState, what: str) -> tuple[Array, Array]:
+    """The entities that are fitted and those that are held out, in their order."""
     count = max(1, round(share * m))
     if count >= m:
         raise ValueError(f"test_size={share} holds out all {m} {what}.")

@@ -3,6 +3,7 @@
 from jointdr.datasets.annotations import read_gaf, read_genes_to_phenotype, read_hpoa
 from jointdr.datasets.archives import load_archive, read_scores
 from jointdr.datasets.hpo import GeneDiseases, load_hpo
+from jointdr.datasets.matrices import read_matrix
 from jointdr.datasets.networks import Network, read_edges, read_humannet, read_mimminer, read_similarity
 from jointdr.datasets.ontology import Annotations, Ontology, propagate_terms, read_obo, tfidf
 from jointdr.datasets.readers import read_attributes, read_disgenet, read_pairs, read_table
@@ -43,6 +44,7 @@ __all__ = [
     "read_genes_to_phenotype",
     "read_hpoa",
     "read_humannet",
+    "read_matrix",
     "read_mimminer",
     "read_obo",
     "read_pairs",

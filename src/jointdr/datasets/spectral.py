@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import eigsh
 
+from jointdr.data import require_symmetric
 from jointdr.directions import scaled_left_vectors, sign_columns
 from jointdr.runtime import Array, as_float, check_choice, check_integer, dense, float_dtype, is_sparse, to_numpy
 
@@ -158,8 +159,14 @@ def checked_affinity(W: Any, symmetrize: Symmetrize | None = None, name: str = "
             f"{name} has negative weights, the lowest {values.min():.3g}: similarities must not be negative. Clip them "
             "with numpy.maximum(W, 0), or shift a correlation with (1 + W) / 2."
         )
-    S = _symmetric(S, symmetrize, rounding, name)
+    check_choice("symmetrize", symmetrize, ("mean", "max", "min", None))
+    if symmetrize is None:
+        advice = "Join the two with symmetrize='mean', 'max' or 'min'."
+        S = require_symmetric(S, name, advice, rounding)
+    else:
+        S = _symmetric(S, symmetrize)
     if is_sparse(S):
+        S = S.copy()
         S.sum_duplicates()
         S.eliminate_zeros()
     return S
@@ -201,20 +208,11 @@ def lsa_features(X: Any, k: int, *, n_iter: int = 4) -> Array:
     return scaled_left_vectors(X, k, n_iter)
 
 
-def _symmetric(S: Array, symmetrize: Symmetrize | None, rounding: float, name: str) -> Array:
-    check_choice("symmetrize", symmetrize, ("mean", "max", "min", None))
+def _symmetric(S: Array, symmetrize: Symmetrize) -> Array:
     T = sparse.csr_array(S.T) if is_sparse(S) else S.T
-    if symmetrize in ("max", "min"):
-        return getattr(S, f"{symmetrize}imum")(T) if is_sparse(S) else getattr(np, f"{symmetrize}imum")(S, T)
-    difference = abs(S - T)
-    worst = difference.max() if difference.size else 0.0
-    if symmetrize is None and worst > rounding * (S.max() if S.size else 0.0):
-        i, j = divmod(int(difference.argmax()), S.shape[0])
-        raise ValueError(
-            f"{name} is not symmetric: {name}[{i}, {j}] = {S[i, j]:.6g}, but {name}[{j}, {i}] = {S[j, i]:.6g}. Join "
-            "the two with symmetrize='mean', 'max' or 'min'."
-        )
-    return S * 0.5 + T * 0.5
+    if symmetrize == "mean":
+        return S * 0.5 + T * 0.5
+    return getattr(S, f"{symmetrize}imum")(T) if is_sparse(S) else getattr(np, f"{symmetrize}imum")(S, T)
 
 
 def _without_diagonal(S: Array) -> Array:

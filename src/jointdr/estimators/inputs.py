@@ -16,6 +16,7 @@ def check_views(model: Any, X: Any, reset: bool, minimum_rows: int) -> Views:
     """X as checked `Views`; with `reset` they are what the model is fitted to, else they must agree with that."""
     name = type(model).__name__
     if isinstance(X, Dyads):  # tables of different lengths
+        X.require_features(name)
         X = Views.from_checked(X.names, X.feature_names, None, (X.A, X.B))
     if isinstance(X, Source):
         raise TypeError(f"A source is read by fit, score and transform of {name} only: give this rows in memory.")

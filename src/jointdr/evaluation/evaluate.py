@@ -166,7 +166,7 @@ def _outcome(
             if plan.tune == "each" and method.grid is not None:
                 found = _choose(method, split.train, plan, plan.tuning_splits, seed)
             began = time.process_time()
-            scores = _configure(method.model, found.setting, split.train).fit(split.train).predict(*split.new)
+            scores = split.predict(_configure(method.model, found.setting, split.train).fit(split.train))
             seconds = time.process_time() - began
             values = (
                 implicit_metrics(scores, split, dyads, plan.at, plan.significant, seed)
@@ -183,8 +183,7 @@ def _split(dyads: Dyads, plan: _Plan, seed: int, test: Array | None) -> Split:
     """A random partition, or the one in which the rows (or columns) with these indices are held out."""
     if test is None:
         return next(splits(dyads, plan.by, 1, plan.test_size, seed))
-    part = dyads.rows if plan.by == "rows" else dyads.columns
-    return Split(part(np.setdiff1d(np.arange(dyads.shape[plan.by == "columns"]), test)), part(test), plan.by)
+    return Split.hold_out(dyads, **{plan.by: test})
 
 
 def _choose_once(method: Method, dyads: Dyads, plan: _Plan, seed: int) -> _Choice:

@@ -100,6 +100,8 @@ def _reduce_table(X: Array) -> Array:
 
 
 def _default_names(dyads: Dyads, by: By) -> list[str]:
+    if 0 in dyads.n_features:
+        return ["popularity"]  # which needs none
     left_out = {"rows": ["rows ignored"], "columns": ["columns ignored"]}.get(by, ["rows ignored", "columns ignored"])
     if max(dyads.shape) > SLOW:
         left_out.append("kernel ridge")

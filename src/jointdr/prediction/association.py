@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from jointdr.data import By
+from jointdr.data import By, Entities
 from jointdr.prediction.explanation import Explanation, explain_pair
 from jointdr.prediction.heads.build import (
     HeadParameters,
@@ -182,11 +182,12 @@ class AssociationModel(Recommender):
         Y : Dyads, or (m_A, m_B) array or sparse matrix of scores
             Samples (a, b, y) go in as ``Dyads.from_samples((A, B), y)``.
         A, B : (m_A, n_1) and (m_B, n_2) tables
-            Unless Y is a `Dyads`.
+            Unless Y is a `Dyads`, which may have similarities too.
         observed : None, "stored" or mask
             As in `Dyads`.
         """
         dyads, parameters = as_dyads(Y, A, B, observed), self._check_parameters()
+        dyads.require_features(f"AssociationModel(head={self.head!r})")
         held = self._block_bytes()
         embedding = embedding_for(self.embedding, dyads)
         if embedding is not None:
@@ -285,14 +286,22 @@ class AssociationModel(Recommender):
         check_is_fitted(self)
         if not isinstance(self._head, GridRegression):
             raise ValueError(f"head={self.head!r} has no neighbours: they belong to head='kernel'.")
-        a, b = self._query(0, A_new, rows).selection, self._query(1, B_new, columns).selection
+        a, b = self._query(0, A_new, None, rows).selection, self._query(1, B_new, None, columns).selection
         head, held = self._head.place_on(self.device), self._block_bytes()
         counter, found = head.neighbor_counter(a, b, held), np.empty((a.count, b.count))
         for at in slices(a.count, head.rows_at_once(b.count, held)):
             found[at] = counter(at)
         return found
 
-    def explain(self, row: Any, column: Any, k: int = 10) -> Explanation:
+    def explain(
+        self,
+        row: Any = None,
+        column: Any = None,
+        k: int = 10,
+        *,
+        row_similarity: Any = None,
+        column_similarity: Any = None,
+    ) -> Explanation:
         """The known pairs that carried a prediction.
 
         Parameters
@@ -301,6 +310,7 @@ class AssociationModel(Recommender):
             The id of an entity that was fitted, or the features of another one.
         k : int
             The number of pairs that are listed.
+        row_similarity, column_similarity : similarities of another one to the fitted ones, as in `predict`
 
         Returns
         -------
@@ -309,7 +319,8 @@ class AssociationModel(Recommender):
         """
         check_is_fitted(self)
         k = check_integer("k", k, 1)
-        (name_a, a), (name_b, b) = (self._one(side, value, "explain") for side, value in enumerate((row, column)))
+        given = ((row, row_similarity), (column, column_similarity))
+        (name_a, a), (name_b, b) = (self._one(side, *value, "explain") for side, value in enumerate(given))
         weights = self._head.pair_weights(a, b)
         return explain_pair(weights, self._head.Y, (self.row_ids_, self.column_ids_), (name_a, name_b), k)
 
@@ -365,8 +376,8 @@ class AssociationModel(Recommender):
 
     # ---------------------------------------------------------------- entities
 
-    def _describe(self, k: int, X: Array) -> Tables:
-        return self._sides[k].describe(X)
+    def _describe(self, k: int, new: Entities) -> Tables:
+        return self._sides[k].describe(new.X)
 
     def _points(self, k: int) -> Tables:
         return self._sides[k].points

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from jointdr.data import Dyads
+from jointdr.data import Dyads, Entities
 from jointdr.directions import explain_overflow
 from jointdr.prediction.heads.completion import Factors, Pairs, Spectra, on_grid, on_pairs, proxy_start
 from jointdr.prediction.heads.distances import unit_rows
@@ -144,9 +144,10 @@ class IMC(Recommender):
         Parameters
         ----------
         Y, A, B, observed
-            As in `AssociationModel.fit`.
+            As in `AssociationModel.fit`. Similarities are not used.
         """
         dyads = as_dyads(Y, A, B, observed)
+        dyads.require_features("IMC")
         self._check_parameters(dyads)
         for X, name in zip((dyads.A, dyads.B), dyads.names, strict=True):
             require_squares(X, f"the table {name!r}")
@@ -231,7 +232,7 @@ class IMC(Recommender):
         tables = (X.A, X.B) if isinstance(X, Dyads) else tuple(X)
         if len(tables) != 2:
             raise ValueError(f"IMC embeds two tables, but got {len(tables)}.")
-        (Z_a,), (Z_b,) = (self._describe(k, self._checked(k, table).X) for k, table in enumerate(tables))
+        (Z_a,), (Z_b,) = (self._describe(k, self._checked_features(k, table)) for k, table in enumerate(tables))
         return Z_a, Z_b
 
     # ---------------------------------------------------------------- files
@@ -267,8 +268,8 @@ class IMC(Recommender):
 
     # ---------------------------------------------------------------- entities
 
-    def _describe(self, k: int, X: Array) -> Tables:
-        return (_map_features(X, self.embeddings_[k], self.view_names_[k]),)
+    def _describe(self, k: int, new: Entities) -> Tables:
+        return (_map_features(new.X, self.embeddings_[k], self.view_names_[k]),)
 
     def _points(self, k: int) -> Tables:
         return ((self._head.rows, self._head.columns)[k],)

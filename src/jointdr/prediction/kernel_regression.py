@@ -134,6 +134,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         return self
 
     def _fit_grid(self, dyads: Dyads) -> KernelRegression:
+        dyads.require_features("KernelRegression")
         points = [_dense(X) for X in (dyads.A, dyads.B)]
         centers = [Z.mean(axis=0) for Z in points]
         points = [require_squares(Z - c, "X") for Z, c in zip(points, centers, strict=True)]

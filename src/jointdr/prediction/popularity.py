@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from jointdr.data import Dyads
+from jointdr.data import Dyads, Entities
 from jointdr.prediction.heads.head import EntitySet, Head, Tables
 from jointdr.prediction.queries import as_dyads
 from jointdr.prediction.ranking import ScoreBlock, Scorer
@@ -51,7 +51,7 @@ class Popularity(Recommender):
 
     Notes
     -----
-    O(|Y|), the number of stored scores. Features are not used.
+    O(|Y|), the number of stored scores. Features and similarities are not used.
 
     References
     ----------
@@ -81,8 +81,8 @@ class Popularity(Recommender):
         self.means_, self.mean_ = (rows, columns), overall
         return self
 
-    def _describe(self, k: int, X: Array) -> Tables:
-        return (X,)  # of which only the number counts
+    def _describe(self, k: int, new: Entities) -> Tables:
+        return (new.X,)  # of which only the number counts
 
     def _compare(self, k: int, one: EntitySet) -> tuple[Array, Array]:
         means = self.means_[k]

@@ -89,8 +89,6 @@ def as_dyads(Y: Any, A: Any, B: Any, observed: Any, caller: str = "fit") -> Dyad
         if A is not None or B is not None or observed is not None:
             raise TypeError(f"{caller} takes either a Dyads alone, or scores and two tables: {caller}(Y, A, B).")
         return Y
-    if A is None or B is None:
-        raise TypeError(f"{caller} needs the features of both kinds of entities, {caller}(Y, A, B), or a Dyads.")
     return Dyads(Y, A, B, observed)
 
 

@@ -39,21 +39,43 @@ class Recommender(DyadsModel):
 
     # ---------------------------------------------------------------- scores
 
-    def predict(self, A_new: Any = None, B_new: Any = None, *, rows: Any = None, columns: Any = None) -> Array:
+    def predict(
+        self,
+        A_new: Any = None,
+        B_new: Any = None,
+        *,
+        row_similarity: Any = None,
+        column_similarity: Any = None,
+        rows: Any = None,
+        columns: Any = None,
+    ) -> Array:
         """The scores of all pairs of these entities, (rows, columns).
 
         Parameters
         ----------
         A_new, B_new : tables, optional
-            New entities; by default those that were fitted.
+            Features of new entities; by default the entities are those that were fitted.
+        row_similarity, column_similarity : (n_new, m) array, DataFrame or sparse matrix, or dict of these; optional
+            Similarities of new entities to those that were fitted, if the fit had similarities: beside features, if it
+            had these too, or instead of them. A DataFrame has new ids as index and is aligned by its columns, which are
+            fitted ids. Several have the names that they had in the fit. A model that does not use similarities does not
+            need them.
         rows, columns : lists of ids, optional
             Only these entities, in this order.
         """
         check_is_fitted(self)
-        a, b = self._query(0, A_new, rows), self._query(1, B_new, columns)
+        a, b = self._query(0, A_new, row_similarity, rows), self._query(1, B_new, column_similarity, columns)
         return self._score_all(a.selection, b.selection)
 
-    def predict_pairs(self, pairs: Any, A_new: Any = None, B_new: Any = None) -> Any:
+    def predict_pairs(
+        self,
+        pairs: Any,
+        A_new: Any = None,
+        B_new: Any = None,
+        *,
+        row_similarity: Any = None,
+        column_similarity: Any = None,
+    ) -> Any:
         """The scores of listed pairs.
 
         Parameters
@@ -64,6 +86,8 @@ class Recommender(DyadsModel):
             with the columns, new ones where they are given.
         A_new, B_new : tables, optional
             New entities, whose ids are the index of a DataFrame, otherwise "0", "1", ....
+        row_similarity, column_similarity
+            As in `predict`.
 
         Returns
         -------
@@ -71,10 +95,12 @@ class Recommender(DyadsModel):
             One line for each pair, in the order of the list: row, column, score and, of a kernel head, neighbors.
         """
         check_is_fitted(self)
+        given = ((A_new, row_similarity), (B_new, column_similarity))
         if pairs is None:
-            return self._predict_every_pair(self._query(0, A_new, None), self._query(1, B_new, None))
+            a, b = (self._query(k, X, S, None) for k, (X, S) in enumerate(given))
+            return self._predict_every_pair(a, b)
         ids = list_pairs(pairs)
-        new = [None if X is None else self._query(k, X, None) for k, X in enumerate((A_new, B_new))]
+        new = [None if X is None and S is None else self._query(k, X, S, None) for k, (X, S) in enumerate(given)]
         (new_row, i), (new_column, j) = (self._look_up(k, names, new[k]) for k, names in enumerate(ids))
         values: dict[str, Array] = {"score": np.full(len(i), np.nan)}
         for kind in ((False, False), (False, True), (True, False), (True, True)):
@@ -98,7 +124,16 @@ class Recommender(DyadsModel):
         row_ids, column_ids = np.repeat(rows.ids, len(columns.ids)), np.tile(columns.ids, len(rows.ids))
         return pair_table(row_ids, column_ids, scores, None, notes)
 
-    def score(self, Y: Any, A: Any = None, B: Any = None, observed: Any = None) -> float:
+    def score(
+        self,
+        Y: Any,
+        A: Any = None,
+        B: Any = None,
+        observed: Any = None,
+        *,
+        row_similarity: Any = None,
+        column_similarity: Any = None,
+    ) -> float:
         """How well held-out scores are predicted, by the criterion of `AssociationModel.tune`: higher is better.
 
         Parameters
@@ -106,6 +141,8 @@ class Recommender(DyadsModel):
         Y, A, B, observed
             Held-out dyads, as in `fit`. Entities whose ids and features are those of fitted ones count as known, and
             their pairs that were known in the fit are no answers; all others are new.
+        row_similarity, column_similarity
+            Similarities of new entities to those that were fitted, as in `predict`.
 
         Returns
         -------
@@ -116,7 +153,8 @@ class Recommender(DyadsModel):
         """
         check_is_fitted(self)
         dyads = as_dyads(Y, A, B, observed, "score")
-        a, b = self._recognize(0, dyads.A, dyads.row_ids), self._recognize(1, dyads.B, dyads.column_ids)
+        a = self._recognize(0, dyads.A, row_similarity, dyads.row_ids)
+        b = self._recognize(1, dyads.B, column_similarity, dyads.column_ids)
         scores = self._score_all(a.selection, b.selection)
         both = a.selection.tables is None and b.selection.tables is None
         known = known_between(self.known_pairs_, a, b) if both and dyads.is_implicit else None
@@ -131,6 +169,8 @@ class Recommender(DyadsModel):
         A_new: Any = None,
         B_new: Any = None,
         *,
+        row_similarity: Any = None,
+        column_similarity: Any = None,
         by: str = "rows",
         rows: Any = None,
         columns: Any = None,
@@ -143,6 +183,8 @@ class Recommender(DyadsModel):
         ----------
         A_new, B_new : tables, optional
             New row and column entities; by default those that were fitted.
+        row_similarity, column_similarity
+            Similarities of new entities to those that were fitted, as in `predict`.
         by : {"rows", "columns", "pairs"}
             Whether there are k columns for every row, k rows for every column, or k pairs in all.
         rows, columns : lists of ids, optional
@@ -166,7 +208,8 @@ class Recommender(DyadsModel):
         check_is_fitted(self)
         k = check_integer("k", k, 1)
         check_choice("by", by, BY)
-        a, b = self._query(0, A_new, rows, once=True), self._query(1, B_new, columns, once=True)
+        a = self._query(0, A_new, row_similarity, rows, once=True)
+        b = self._query(1, B_new, column_similarity, columns, once=True)
         known = known_between(self.known_pairs_, a, b) if exclude_known else None
         head, held = self._head.place_on(self.device), self._block_bytes()
         if by == "columns":
@@ -178,7 +221,15 @@ class Recommender(DyadsModel):
         size = head.rows_at_once(len(b.ids), held, ranked=ranker is not None)
         return (best_columns if by == "rows" else best_pairs)(scorer, a.ids, b.ids, k, known, size)
 
-    def similar(self, row: Any = None, column: Any = None, k: int = 10) -> Any:
+    def similar(
+        self,
+        row: Any = None,
+        column: Any = None,
+        k: int = 10,
+        *,
+        row_similarity: Any = None,
+        column_similarity: Any = None,
+    ) -> Any:
         """The entities of the same kind that are nearest to one of them, as the model compares them.
 
         Parameters
@@ -186,6 +237,8 @@ class Recommender(DyadsModel):
         row, column : str, or table with one row
             One of the two: the id of an entity that was fitted, or the features of another one.
         k : int
+        row_similarity, column_similarity
+            The similarities of that other one to the fitted ones, as in `predict`.
 
         Returns
         -------
@@ -201,10 +254,12 @@ class Recommender(DyadsModel):
         """
         check_is_fitted(self)
         k = check_integer("k", k, 1)
-        if (row is None) == (column is None):
+        given = ((row, row_similarity), (column, column_similarity))
+        sides = [side for side, (X, S) in enumerate(given) if X is not None or S is not None]
+        if len(sides) != 1:
             raise TypeError("similar takes one entity: give either row= or column=.")
-        side = 0 if column is None else 1
-        _, one = self._one(side, row if column is None else column, "similar")
+        side = sides[0]
+        _, one = self._one(side, *given[side], "similar")
         distance, similarity = self._compare(side, one)
         if one.indices is not None:
             distance[one.indices[0]] = np.inf

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from jointdr.apps.cli.inputs import dyads_of
+from jointdr.apps.cli.inputs import dyads_for
 from jointdr.apps.cli.options import AsJson, HeldOut, TableFiles, TestSize, option
 from jointdr.apps.cli.output import put_json, say
 
@@ -51,7 +51,7 @@ def evaluate(
         raise ValueError(f"{out} is a file: --out takes a folder.")
     options: dict[str, Any] = {"by": by, "n_partitions": partitions, "test_size": test_size, "at": _counts(at)}
     options |= {"significant": significant, "tune": None if tune == "none" else tune}
-    dyads = dyads_of(source)
+    dyads = dyads_for(source, takes_similarity=False)  # most methods compare features
     out.mkdir(exist_ok=True)  # before the long work, so that a folder that cannot be written is an error at once
     say(f"{dyads!r}")
     names = None if methods is None else [name.strip() for name in methods.split(",")]

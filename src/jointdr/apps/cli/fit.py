@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from jointdr.apps.cli.files import estimator_of, prepare_source, source_of
-from jointdr.apps.cli.inputs import dyads_of
-from jointdr.apps.cli.models import model_of
+from jointdr.apps.cli.inputs import dyads_for
+from jointdr.apps.cli.models import model_of, takes_similarity
 from jointdr.apps.cli.options import AsJson, Files, ModelOut, Settings, TableFiles
 from jointdr.apps.cli.output import put_facts, require_writable, say, working
 from jointdr.apps.report.facts import model_facts
@@ -26,6 +26,8 @@ def fit(source: TableFiles, files: Files, settings: Settings, output: ModelOut, 
           --observed stored --rows drugs.csv --columns targets.csv -o model.npz
       jointdr fit --pairs links.tsv --rows a.tsv --column-network net.tsv \\
           --features 100 --method imc --rank 20 -o model.npz
+      jointdr fit --pairs links.tsv --row-similarity s.tsv \\
+          --columns b.tsv -o model.npz
 
     Two feature vectors and a response in every row, in files of any size, which are read in blocks:
 
@@ -41,7 +43,7 @@ def fit(source: TableFiles, files: Files, settings: Settings, output: ModelOut, 
     if files != Files():
         raise ValueError("--table, --weight, --checkpoint, --dask and --device go with --views: name the views.")
     with working("reading"):
-        dyads = dyads_of(source)
+        dyads = dyads_for(source, takes_similarity(settings))
     say(f"{dyads!r}")
     model = model_of(settings, dyads)
     start = time.perf_counter()

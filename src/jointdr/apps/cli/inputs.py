@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jointdr.apps.cli.options import TableFiles
+from jointdr.apps.cli.output import say
+from jointdr.runtime import after_header, read_lines, separator_of
 
 if TYPE_CHECKING:
     from jointdr.data import Dyads
     from jointdr.prediction import Recommender
+
+
+SIDES = ("row", "column")
+
+# The options that arguments for new entities come from, for messages.
+OF_NEW = {
+    **{f"{side}_similarity": f"--new-{side}-similarity" for side in SIDES},
+    **{"A_new": "--rows", "B_new": "--columns"},
+}
 
 
 def open_recommender(path: Path) -> Recommender:
@@ -53,19 +67,62 @@ def dyads_of(source: TableFiles) -> Dyads:
         raise ValueError("--response chooses among the scores of --data; --score names a column of --pairs.")
     if source.pairs is None:
         raise ValueError("Give the known pairs with --pairs FILE, or everything with --data FILE.npz.")
-    if not any(name.endswith(("_network", "_similarity")) for name in given):
-        for name in ("features", "components"):
-            if name in given:
-                raise ValueError(f"{_option(name)} is for networks and similarities, but none is given: leave it out.")
+    for name, kinds in (("features", ("_network", "_similarity")), ("components", ("_network",))):
+        if name in given and not any(option.endswith(kinds) for option in given):
+            what = "networks and similarities" if len(kinds) > 1 else "networks"
+            raise ValueError(f"{_option(name)} is for {what}, but none is given: leave it out.")
     pairs = read_pairs(source.pairs, row=source.row, column=source.column, score=source.score)
-    return Dyads.from_tables(
-        pairs,
-        _entities(source, "row"),
-        _entities(source, "column"),
-        observed=source.observed,
-        duplicates=source.duplicates,  # type: ignore[arg-type]
-        names=(str(pairs.columns[0]), str(pairs.columns[1])),
-    )
+    similarities: dict[str, Any] = {f"{side}_similarity": _similarities(source, side) for side in SIDES}
+    rows, columns = (_entities(source, side, similarities[f"{side}_similarity"]) for side in SIDES)
+    with in_terms_of_options({f"{side}_similarity": f"--{side}-similarity" for side in SIDES}):
+        return Dyads.from_tables(
+            pairs,
+            rows,
+            columns,
+            **similarities,
+            observed=source.observed,
+            duplicates=source.duplicates,  # type: ignore[arg-type]
+            names=(str(pairs.columns[0]), str(pairs.columns[1])),
+        )
+
+
+def dyads_for(source: TableFiles, takes_similarity: bool) -> Dyads:
+    """The same for a model that may or may not take similarities itself.
+
+    For one that does not, a side that has similarities alone gets features whose inner products they are.
+    """
+    dyads = dyads_of(source)
+    if takes_similarity or not any(dyads.similarities):
+        return dyads
+    tables = [dyads.A, dyads.B]
+    for k, (side, named) in enumerate(zip(SIDES, dyads.similarities, strict=True)):
+        if not named:
+            continue
+        if tables[k].shape[1] > 0:
+            raise ValueError(
+                f"--{side}-similarity is given beside --{side}s or --{side}-network, but this model compares features "
+                "alone: leave one of the two out."
+            )
+        tables[k] = _kernel_features(named, source.features, f"--{side}-similarity")
+        count = tables[k].shape[1]
+        say(f"The similarities of {dyads.names[k]!r}, {', '.join(named)}, are turned into {count} features.")
+    return dyads.replace(tables=tables, similarities=({}, {}))
+
+
+def _kernel_features(named: Mapping[str, Any], k: int | None, option: str) -> Any:
+    """Features whose inner products are the sum of these similarities."""
+    import numpy as np
+
+    from jointdr.datasets import kernel_features
+
+    tables = []
+    for name, S in named.items():
+        try:
+            tables.append(kernel_features(S, k))
+        except ValueError as error:
+            message = str(error).replace("k=", "--features ")
+            raise ValueError(f"{option} {name}, which is turned into features: {message}") from None
+    return np.hstack(tables)
 
 
 def table_of(path: Path | None) -> Any:
@@ -81,18 +138,77 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _entities(source: TableFiles, side: str) -> Any:
-    """The features of one side: those of a table, of a network or of similarities."""
-    given = {_option(name): getattr(source, name) for name in (f"{side}s", f"{side}_network", f"{side}_similarity")}
+def _entities(source: TableFiles, side: str, similarities: Any) -> Any:
+    """The features of one side, those of a table or of a network; None where similarities have to do."""
+    given = {_option(name): getattr(source, name) for name in (f"{side}s", f"{side}_network")}
     chosen = [name for name, path in given.items() if path is not None]
-    if len(chosen) != 1:
-        raise ValueError(f"Give one of {', '.join(given)}, but got {' and '.join(chosen) or 'none of them'}.")
+    if len(chosen) > 1 or (not chosen and similarities is None):
+        names = ", ".join([*given, f"--{side}-similarity"])
+        raise ValueError(f"Give one of {names}, but got {' and '.join(chosen) or 'none of them'}.")
+    if not chosen:
+        if not any(hasattr(S, "iloc") for S in similarities.values()):
+            raise ValueError(
+                f"--{side}-similarity has no ids: give a table with ids, or the entities, in its order, with --{side}s."
+            )
+        return None
     path = given[chosen[0]]
     if chosen[0] == f"--{side}s":
-        return table_of(path)
-    from jointdr.datasets import read_edges, read_similarity
+        return table_of(path) if similarities is None else _table_or_ids(path)
+    from jointdr.datasets import read_edges
 
     if source.features is None:
         raise ValueError(f"{chosen[0]} needs --features K, the number of features that it is turned into.")
-    network = read_edges(path) if chosen[0].endswith("network") else read_similarity(path)
-    return network.features(source.features, components=source.components)
+    return read_edges(path).features(source.features, components=source.components)
+
+
+def _table_or_ids(path: Path) -> Any:
+    """Entities with their features, or a list of their ids alone, under a name."""
+    if path.name.lower().endswith((".parquet", ".pq")):
+        return table_of(path)
+    header, _ = after_header(path, read_lines(path, separator_of(path), quoted=True))
+    if len(header) > 1:
+        return table_of(path)
+    from jointdr.datasets import read_attributes
+
+    return read_attributes(path)
+
+
+def _similarities(source: TableFiles, side: str) -> dict[str, Any] | None:
+    return similarities_of(getattr(source, f"{side}_similarity"), f"--{side}-similarity")
+
+
+def similarities_of(given: list[str] | None, option: str) -> dict[str, Any] | None:
+    """Matrices by name, from files that are named ``NAME=FILE``, or after themselves; None where none are given."""
+    if not given:
+        return None
+    from jointdr.datasets import read_matrix
+
+    found: dict[str, Any] = {}
+    for text in given:
+        name, equals, where = text.partition("=")
+        path = Path(where) if equals and not Path(text).exists() else Path(text)
+        name = name if str(path) == where and equals else path.name.partition(".")[0]
+        if not name or name in found:
+            raise ValueError(f"{option} {text}: give every file a name of its own, {option} NAME=FILE.")
+        found[name] = read_matrix(path)
+    return found
+
+
+def new_similarities_of(fitted: Any, side: int, given: list[str] | None) -> Any:
+    """Similarities of new rows (side 0) or columns to the fitted ones, from files; one alone needs no name."""
+    named = similarities_of(given, f"--new-{SIDES[side]}-similarity")
+    if named is not None and len(named) == len(fitted.similarity_names_[side]) == 1:
+        return next(iter(named.values()))
+    return named
+
+
+@contextmanager
+def in_terms_of_options(names: Mapping[str, str]) -> Iterator[None]:
+    """Name options in errors that name arguments."""
+    try:
+        yield
+    except ValueError as error:
+        message = str(error)
+        for argument, option in names.items():
+            message = re.sub(rf"\b{argument}\b", option, message)
+        raise ValueError(message) from error

@@ -15,6 +15,14 @@ OF_EMBEDDINGS = ("head", "kernel", "bandwidth", "raw_bandwidth", "mix", "scale",
 DIRECTIONS, COMPLETION_DIRECTIONS = 80, 10  # of embeddings and of imc by default; fewer where features are fewer
 
 
+def takes_similarity(settings: Settings) -> bool:
+    """Whether the model that the options describe compares entities by similarities, where there are some.
+
+    Others are given features that are made of these. None of the models does so far.
+    """
+    return False
+
+
 def model_of(settings: Settings, dyads: Dyads) -> Recommender:
     """The model that the options describe, not fitted; an option that it does not take is a ValueError."""
     from jointdr import IMC, AssociationModel
@@ -25,7 +33,7 @@ def model_of(settings: Settings, dyads: Dyads) -> Recommender:
     given = {name: value for name, value in given.items() if value is not None}
     if settings.method == "imc":
         refuse([*(set(given) & set(OF_EMBEDDINGS)), *(["ridge"] if settings.ridge else [])], "imc")
-        rank = min(COMPLETION_DIRECTIONS, *dyads.n_features) if settings.rank is None else settings.rank
+        rank = _rank(COMPLETION_DIRECTIONS, dyads) if settings.rank is None else settings.rank
         return IMC(rank, **given, random_state=settings.seed)
     return AssociationModel(_embedding(settings, dyads), **given, random_state=settings.seed)
 
@@ -38,11 +46,16 @@ def _embedding(settings: Settings, dyads: Dyads) -> Any:
         return None
     kinds: dict[str, Any] = {"jdr": JDR, "pca": PCA, "phd": PHD, "sols": SOLS}
     most = 1 if settings.method == "sols" else DIRECTIONS  # it has more for subpopulations only
-    embedding = kinds[settings.method](min(most, *dyads.n_features) if settings.rank is None else settings.rank)
+    embedding = kinds[settings.method](_rank(most, dyads) if settings.rank is None else settings.rank)
     if settings.ridge is not None:
         refuse([] if "ridge" in embedding.get_params() else ["ridge"], settings.method)
         embedding.set_params(ridge=parse_value("ridge", settings.ridge))
     return embedding
+
+
+def _rank(most: int, dyads: Dyads) -> int:
+    """A number of directions that these features can have: centred ones span fewer than there are entities."""
+    return max(1, min(most, *dyads.n_features, *(m - 1 for m in dyads.shape)))
 
 
 def refuse(names: list[str], method: str) -> None:

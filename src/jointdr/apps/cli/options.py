@@ -24,6 +24,7 @@ def _in_panel(panel: str) -> Callable[[str, str], Any]:
 _in, _rows, _like = _in_panel("Input"), _in_panel("Rows in files"), _in_panel("Model")
 _File = Path | None
 _Text = str | None
+_Texts = list[str] | None
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,13 @@ class TableFiles:
     score: Annotated[_Text, _in("NAME", "Which column of --pairs has the scores.")] = None
     row_network: Annotated[_File, _in("FILE", "Links between rows, instead of their features.")] = None
     column_network: Annotated[_File, _in("FILE", "Links between columns, instead of their features.")] = None
-    row_similarity: Annotated[_File, _in("FILE", "Similarities of rows, instead of their features.")] = None
-    column_similarity: Annotated[_File, _in("FILE", "Similarities of columns, instead of their features.")] = None
-    features: Annotated[int | None, _in("K", "Features that a network or similarities are turned into.")] = None
+    row_similarity: Annotated[
+        _Texts, _in("[NAME=]FILE", "Similarities between all rows, ids first and on top; may be given several times.")
+    ] = None
+    column_similarity: Annotated[_Texts, _in("[NAME=]FILE", "The same between all columns.")] = None
+    features: Annotated[
+        int | None, _in("K", "Features that a network, or similarities for want of others, are turned into.")
+    ] = None
     components: Annotated[str, _in("error|giant|separate", "What to do with a network that is in pieces.")] = "error"
     observed: Annotated[_Text, _in("stored", "Pairs that are not listed have no score, rather than 0.")] = None
     duplicates: Annotated[str, _in("error|mean|sum|max|last", "What to do with a pair that is listed twice.")] = "error"
@@ -53,7 +58,7 @@ class Files:
     """Views and a response, row by row, in files that may be larger than memory."""
 
     views: Annotated[
-        list[str] | None, _rows("NAME=WHERE...", "Each view: an .npy file or a Zarr folder, or columns of --table.")
+        _Texts, _rows("NAME=WHERE...", "Each view: an .npy file or a Zarr folder, or columns of --table.")
     ] = None
     table: Annotated[_File, _rows("FILE", "A Parquet file, or a folder of them, with all views.")] = None
     weight: Annotated[_Text, _rows("WHERE", "Weights of rows, like --response.")] = None
@@ -90,6 +95,18 @@ TableOut = Annotated[
 ]
 NewRows = Annotated[Path | None, option("--rows", metavar="FILE", help="Features of new rows, ids first.")]
 NewColumns = Annotated[Path | None, option("--columns", metavar="FILE", help="Features of new columns, ids first.")]
+NewRowSimilarity = Annotated[
+    _Texts,
+    option(
+        "--new-row-similarity",
+        metavar="[NAME=]FILE",
+        help="Similarities of new rows to the fitted ones: new ids first, fitted ids on top.",
+    ),
+]
+NewColumnSimilarity = Annotated[
+    _Texts,
+    option("--new-column-similarity", metavar="[NAME=]FILE", help="The same of new columns."),
+]
 HeldOut = Annotated[str, option("--by", metavar="rows|columns|both|pairs", help="What is held out.")]
 TestSize = Annotated[float, option("--test-size", metavar="SHARE", help="Which share of it.")]
 

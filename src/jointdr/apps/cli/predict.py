@@ -5,8 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from jointdr.apps.cli.inputs import open_recommender, table_of
-from jointdr.apps.cli.options import AsJson, Model, NewColumns, NewRows, TableOut, option
+from jointdr.apps.cli.inputs import OF_NEW, in_terms_of_options, new_similarities_of, open_recommender, table_of
+from jointdr.apps.cli.options import (
+    AsJson,
+    Model,
+    NewColumns,
+    NewColumnSimilarity,
+    NewRows,
+    NewRowSimilarity,
+    TableOut,
+    option,
+)
 from jointdr.apps.cli.output import ENDINGS, put_table, require_writable, working
 
 Pairs = Annotated[
@@ -19,13 +28,16 @@ def predict(
     pairs: Pairs = None,
     rows: NewRows = None,
     columns: NewColumns = None,
+    new_row_similarity: NewRowSimilarity = None,
+    new_column_similarity: NewColumnSimilarity = None,
     output: TableOut = None,
     json: AsJson = False,
 ) -> None:
     """Predict the scores of listed pairs, or of all pairs of the rows with the columns.
 
     Ids are looked up in the tables of new rows and columns first, then among those that were fitted. Neighbors is the
-    effective number of known pairs behind a score; with 0 all are too far away, and the score is a mean.
+    effective number of known pairs behind a score; with 0 all are too far away, and the score is a mean. New rows and
+    columns of a model that compares similarities are given by theirs to the fitted ones.
 
     \b
     Examples:
@@ -38,6 +50,8 @@ def predict(
     require_writable(output, ENDINGS)
     fitted = open_recommender(model)
     wanted = None if pairs is None else read_pairs(pairs, score=False)
-    with working("predicting"):
-        table = fitted.predict_pairs(wanted, table_of(rows), table_of(columns))
+    a, b = (new_similarities_of(fitted, *given) for given in enumerate((new_row_similarity, new_column_similarity)))
+    new = (table_of(rows), table_of(columns))
+    with working("predicting"), in_terms_of_options(OF_NEW):
+        table = fitted.predict_pairs(wanted, *new, row_similarity=a, column_similarity=b)
     put_table(table, output, json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from jointdr.apps.cli.inputs import dyads_of
+from jointdr.apps.cli.inputs import dyads_for
 from jointdr.apps.cli.options import Model, TableFiles, option
 from jointdr.apps.cli.output import require_writable, say, working
 
@@ -54,7 +54,8 @@ def report(
     require_writable(output, (".html", ".htm"))
     with working("reading"):
         fitted = load(model)
-        data = None if source == TableFiles() else dyads_of(source)
+        with_similarities = any(getattr(fitted, "similarity_names_", ()))
+        data = None if source == TableFiles() else dyads_for(source, with_similarities)
         rows, columns = (None if path is None else read_attributes(path) for path in (rows_table, columns_table))
         about = {"rows": rows, "columns": columns, "color": color, "label": label}
     with working("writing the report"):

@@ -6,8 +6,8 @@ import json as json_format
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from jointdr.apps.cli.inputs import dyads_of
-from jointdr.apps.cli.models import model_of
+from jointdr.apps.cli.inputs import dyads_for
+from jointdr.apps.cli.models import model_of, takes_similarity
 from jointdr.apps.cli.options import AsJson, HeldOut, ModelOut, Settings, TableFiles, TestSize, option
 from jointdr.apps.cli.output import ENDINGS, put_facts, put_json, require_writable, say, write_table
 from jointdr.apps.report.facts import in_words, model_facts
@@ -52,7 +52,7 @@ def tune(
     require_writable(output)
     require_writable(results, ENDINGS)
     grid = _grid(tried)
-    dyads = dyads_of(source)
+    dyads = dyads_for(source, takes_similarity(settings))
     say(f"{dyads!r}")
     model = model_of(settings, dyads)
     found = _tune(model, dyads, grid, by=by, n_splits=splits, test_size=test_size)

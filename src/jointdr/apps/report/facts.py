@@ -19,6 +19,8 @@ def model_facts(model: Any) -> dict[str, Any]:
     counts = (len(model.row_ids_), len(model.column_ids_))
     for side, count, (name, n) in zip(("rows", "columns"), counts, sizes, strict=True):
         facts[side] = {"name": name, "count": count, "features": n}
+    for side, names in zip(("rows", "columns"), model.similarity_names_, strict=True):
+        facts[side] |= {"similarities": list(names)} if names else {}
     facts["known pairs"] = int(model.known_pairs_.nnz)
     embedding = getattr(model, "embedding_", None)
     if embedding is not None:

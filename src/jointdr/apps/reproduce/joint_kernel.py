@@ -23,7 +23,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from jointdr.data import Dyads, Split, splits
+from jointdr.data import Dyads, Entities, Split, splits
 from jointdr.estimators import PHD
 from jointdr.prediction import (
     EntitySet,
@@ -135,10 +135,10 @@ class JointKernelRegression(Recommender):
         self._products = U @ V.T
         self._keep(dyads, RowByRow(self._row, U, len(V)))
 
-    def _describe(self, k: int, X: Array) -> Tables:
+    def _describe(self, k: int, new: Entities) -> Tables:
         if k == 1:
             raise ValueError("JointKernelRegression predicts scores with known columns only: leave B_new out.")
-        return (np.asarray(X @ self._map) - self._origin,)
+        return (np.asarray(new.X @ self._map) - self._origin,)
 
     def _row(self, u: Array) -> Array:
         """The scores of one row entity with all columns, (m_B,); O(m_A m_B²)."""

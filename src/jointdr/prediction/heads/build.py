@@ -96,6 +96,7 @@ def embedding_for(embedding: Any, dyads: Dyads) -> ViewsTransformer | None:
 
 def describe_entities(parameters: HeadParameters, dyads: Dyads, embedding: ViewsTransformer | None) -> Sides:
     """The known entities of both kinds: their coordinates and, where these are mixed in, their raw features."""
+    dyads.require_features(f"AssociationModel(head={parameters.head!r})")
     exponent = parameters.exponent
     if exponent is None:  # Σ^½ as in the paper
         exponent = 0.5 if embedding is None or isinstance(embedding, JDR) else exponent_of(embedding.scale)

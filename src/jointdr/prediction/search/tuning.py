@@ -201,7 +201,7 @@ class _Bench:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = clone(self.model).set_params(**setting)
-            return model.fit(self.split.train).predict(*self.split.new)
+            return self.split.predict(model.fit(self.split.train))
 
 
 class _SharedBench(_Bench):
