@@ -4,37 +4,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
-
-from jointdr.data import By, Entities
-from jointdr.prediction.explanation import Explanation, explain_pair
+from jointdr.data import By, Dyads
+from jointdr.prediction.automatic import AutomaticParameters, fit_automatic
+from jointdr.prediction.fitted_associations import FittedAssociations
 from jointdr.prediction.heads.build import (
     HeadParameters,
     build_head,
+    check_embedding,
     describe_entities,
     embedding_for,
     find_bandwidths,
-    pair_of,
 )
-from jointdr.prediction.heads.head import EntitySet, Tables
 from jointdr.prediction.heads.parts import AssociationParts
-from jointdr.prediction.heads.regression import GridRegression
-from jointdr.prediction.heads.ridge import GridRidge
 from jointdr.prediction.heads.truncation import measure_truncation
 from jointdr.prediction.queries import as_dyads
-from jointdr.prediction.recommender import Recommender
-from jointdr.runtime import Array, check_integer, is_number, memory, slices, to_json
+from jointdr.runtime import is_number
 
 if TYPE_CHECKING:
     from jointdr.prediction.search.tuning import Tuning
 
-# Parameters that a file needs as they were when the model was fitted.
-READ_BY_HEADS = ("head", "kernel", "scale", "adaptive", "mix", "borrow", "alpha", "nearest")
+# Parameters of heads of their own, with the values that leave them out.
+OF_HEADS: dict[str, Any] = {
+    **{"kernel": "gaussian", "bandwidth": "auto", "raw_bandwidth": None, "scale": "auto", "adaptive": None},
+    **{"mix": 0.0, "borrow": 1.0, "alpha": 0.1, "nearest": "auto"},
+}
 
 
-class AssociationModel(Recommender):
+def check_memory(max_bytes: Any) -> None:
+    """Raise unless it is a number of bytes."""
+    if not is_number(max_bytes) or not max_bytes > 0:
+        raise ValueError(f"max_bytes={max_bytes!r} must be a number of bytes > 0.")
+
+
+class AssociationModel(FittedAssociations):
     """Scores between two kinds of entities, predicted by an embedding and then kernel regression.
 
     Entities are embedded by a method of the family, their coordinates are scaled by Σ^½, and the score of a pair is an
@@ -132,18 +134,19 @@ class AssociationModel(Recommender):
     ['row', 'column', 'score', 'rank', 'neighbors']
     """
 
-    _head: GridRegression | GridRidge
     _of_version_0_1: ClassVar[dict[str, Any]] = {
-        **{"head": "kernel", "kernel": "gaussian", "bandwidth": "auto", "raw_bandwidth": None, "scale": "auto"},
-        **{"adaptive": None, "mix": 0.0, "borrow": 1.0, "alpha": 0.1, "nearest": "auto", "device": None},
-        **{"max_bytes": 5e8, "random_state": None},
+        **OF_HEADS,
+        **{"head": "kernel", "device": None, "max_bytes": 5e8, "random_state": None},
     }
 
     def __init__(
         self,
         embedding: Any = "auto",
         *,
-        head: str = "kernel",
+        head: str = "auto",
+        uses: Any = ("rows", "columns", "both", "pairs"),
+        criterion: str = "auto",
+        max_fits: int = 20,
         kernel: str = "gaussian",
         bandwidth: Any = "auto",
         scale: Any = "auto",
@@ -159,6 +162,9 @@ class AssociationModel(Recommender):
     ) -> None:
         self.embedding = embedding
         self.head = head
+        self.uses = uses
+        self.criterion = criterion
+        self.max_fits = max_fits
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.scale = scale
@@ -186,7 +192,21 @@ class AssociationModel(Recommender):
         observed : None, "stored" or mask
             As in `Dyads`.
         """
-        dyads, parameters = as_dyads(Y, A, B, observed), self._check_parameters()
+        dyads = as_dyads(Y, A, B, observed)
+        return self._fit_automatic(dyads) if self.head == "auto" else self._fit_head(dyads)
+
+    def _fit_automatic(self, dyads: Dyads, progress: bool | None = None) -> Self:
+        """Choose a model for each question on held-out data, and fit it to all of it."""
+        self._check_automatic()
+        chosen = AutomaticParameters.check(self.uses, self.criterion, self.max_fits, dyads.is_implicit)
+        parts = fit_automatic(dyads, chosen, self.embedding, self.random_state, progress)
+        self._keep(dyads, parts.head)
+        self._keep_parts(parts)
+        return self
+
+    def _fit_head(self, dyads: Dyads) -> Self:
+        """Fit the embedding, and then the head that was named."""
+        parameters = self._check_parameters()
         dyads.require_features(f"AssociationModel(head={self.head!r})")
         held = self._block_bytes()
         embedding = embedding_for(self.embedding, dyads)
@@ -197,27 +217,28 @@ class AssociationModel(Recommender):
         head = build_head(parameters, dyads.Y, dyads.is_complete, sides, bandwidths)
         truncation = measure_truncation(head, held)
         self._keep(dyads, head)
-        self._keep_parts(AssociationParts(embedding, sides, bandwidths, head, truncation))
+        self._keep_parts(AssociationParts(embedding, sides, bandwidths, head, truncation, parameters.mix))
         if truncation is not None:
             truncation.warn_if_large()
         return self
 
-    def _check_parameters(self, of_file: bool = False) -> HeadParameters:
+    def _check_automatic(self) -> None:
+        """Raise where a parameter is set that belongs to a head of its own."""
+        check_memory(self.max_bytes)
+        check_embedding(self.embedding)
+        for name, value in OF_HEADS.items():
+            if getattr(self, name) is not value and getattr(self, name) != value:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} belongs to a head of its own, and head='auto' chooses by itself: "
+                    f"name the head, for example head='kernel', or leave {name} out."
+                )
+
+    def _check_parameters(self) -> HeadParameters:
         parameters = HeadParameters.check(self.get_params(deep=False))
-        if not is_number(self.max_bytes) or not self.max_bytes > 0:
-            raise ValueError(f"max_bytes={self.max_bytes!r} must be a number of bytes > 0.")
-        if not of_file and self.embedding is None and max(parameters.mix) > 0:  # files keep the fitted embedding alone
+        check_memory(self.max_bytes)
+        if self.embedding is None and max(parameters.mix) > 0:
             raise ValueError("mix adds raw features, which embedding=None has already: leave it out.")
         return parameters
-
-    def _keep_parts(self, parts: AssociationParts) -> None:
-        self._parts, self._sides = parts, parts.sides
-        self.embedding_, self.truncation_ = parts.embedding, parts.truncation
-        self.bandwidth_, self.raw_bandwidth_ = parts.bandwidths
-        self._fitted = {name: getattr(self, name) for name in READ_BY_HEADS}
-
-    def _block_bytes(self) -> float:
-        return memory.within(float(self.max_bytes), 0.4) / 2
 
     def tune(
         self,
@@ -274,126 +295,3 @@ class AssociationModel(Recommender):
         self.set_params(**found.best_params)
         self.fit(dyads)
         return found
-
-    # ---------------------------------------------------------------- use
-
-    def neighbors(self, A_new: Any = None, B_new: Any = None, *, rows: Any = None, columns: Any = None) -> Array:
-        """The effective number of known pairs behind each score of `predict`, (rows, columns).
-
-        It is (Σ w)²/Σ w² of the weights w of the known pairs, and 0 where all of them are too far away: the score is
-        then the mean of the known scores of the column. Only for ``head="kernel"``; arguments are those of `predict`.
-        """
-        check_is_fitted(self)
-        if not isinstance(self._head, GridRegression):
-            raise ValueError(f"head={self.head!r} has no neighbours: they belong to head='kernel'.")
-        a, b = self._query(0, A_new, None, rows).selection, self._query(1, B_new, None, columns).selection
-        head, held = self._head.place_on(self.device), self._block_bytes()
-        counter, found = head.neighbor_counter(a, b, held), np.empty((a.count, b.count))
-        for at in slices(a.count, head.rows_at_once(b.count, held)):
-            found[at] = counter(at)
-        return found
-
-    def explain(
-        self,
-        row: Any = None,
-        column: Any = None,
-        k: int = 10,
-        *,
-        row_similarity: Any = None,
-        column_similarity: Any = None,
-    ) -> Explanation:
-        """The known pairs that carried a prediction.
-
-        Parameters
-        ----------
-        row, column : str, or table with one row
-            The id of an entity that was fitted, or the features of another one.
-        k : int
-            The number of pairs that are listed.
-        row_similarity, column_similarity : similarities of another one to the fitted ones, as in `predict`
-
-        Returns
-        -------
-        Explanation
-            Its contributions, with that of all other pairs, sum to the score.
-        """
-        check_is_fitted(self)
-        k = check_integer("k", k, 1)
-        given = ((row, row_similarity), (column, column_similarity))
-        (name_a, a), (name_b, b) = (self._one(side, *value, "explain") for side, value in enumerate(given))
-        weights = self._head.pair_weights(a, b)
-        return explain_pair(weights, self._head.Y, (self.row_ids_, self.column_ids_), (name_a, name_b), k)
-
-    def coordinates(self, A_new: Any = None, B_new: Any = None) -> tuple[Array, Array]:
-        """Rows and columns in the coordinates that the head compares, (rows, r_1) and (columns, r_2).
-
-        They are embedded, scaled by a power of Σ, centred, and in units of the root mean square distance between
-        fitted entities; for cosine kernels of length 1. With ``embedding=None`` they are raw features, maybe sparse.
-
-        Parameters
-        ----------
-        A_new, B_new : tables, optional
-            New entities; by default those that were fitted.
-        """
-        check_is_fitted(self)
-        a, b = (
-            side.points[0] if X is None else side.describe(self._checked(k, X).X)[0]
-            for k, (side, X) in enumerate(zip(self._sides, (A_new, B_new), strict=True))
-        )
-        return a, b
-
-    def precompute(self, max_bytes: float = 5e8) -> Self:
-        """Compute the kernel weights between known entities once and keep them, for many calls with few ids each.
-
-        Calls with ``rows=`` or ``columns=`` then evaluate no kernel between known entities. It takes 8 m² bytes for m
-        rows, and for m columns, and leaves out a kind for which that is more than `max_bytes`. Scores stay the same.
-        """
-        check_is_fitted(self)
-        self._head = self._head.hold_weights(max_bytes)
-        return self
-
-    # ---------------------------------------------------------------- files
-
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """The fitted model as a header, which JSON can hold, and plain arrays."""
-        from jointdr.prediction.loading import FAMILY  # which knows this class
-
-        check_is_fitted(self)
-        (names, ids), (parts, arrays) = self._names_to_arrays(), self._parts.to_arrays(FAMILY)
-        # Parameters as they were in the fit, not as they were set later; the fitted embedding keeps its own.
-        params = {**self.get_params(deep=False), **self._fitted, "embedding": None}
-        return {**names, "params": {name: to_json(value) for name, value in params.items()}, **parts}, ids | arrays
-
-    def _read(self, header: dict[str, Any], arrays: dict[str, Array]) -> None:
-        from jointdr.prediction.loading import FAMILY
-
-        parameters = self._check_parameters(of_file=True)
-        shape = (len(self.row_ids_), len(self.column_ids_))
-        parts = AssociationParts.from_arrays(parameters, FAMILY, header, arrays, shape, self.n_features_per_view_)
-        self.embedding = None if parts.embedding is None else clone(parts.embedding)
-        self._head = parts.head
-        self._keep_parts(parts)
-
-    # ---------------------------------------------------------------- entities
-
-    def _describe(self, k: int, new: Entities) -> Tables:
-        return self._sides[k].describe(new.X)
-
-    def _points(self, k: int) -> Tables:
-        return self._sides[k].points
-
-    def _compare(self, k: int, one: EntitySet) -> tuple[Array, Array]:
-        side, bandwidths = self._sides[k], (self.bandwidth_, self.raw_bandwidth_)
-        mix = pair_of(self._fitted["mix"])
-        share = mix[k] if mix is not None and len(side.points) == 2 else 0.0
-        D, similarity = np.zeros(side.count), np.zeros(side.count)
-        for t, part in enumerate((1.0 - share, share)[: len(side.points)]):
-            if part > 0:
-                h, z = bandwidths[t], one.take(side.points, slice(0, 1))[t]
-                kernel = side.kernel(t, 1.0 if h is None else h[k])
-                d = kernel.distances(z)
-                if one.indices is not None:
-                    d[0, one.indices[0]] = 0.0
-                D += part * d[0]
-                similarity += part * kernel.evaluate(d)[0]
-        return np.sqrt(D), similarity

@@ -108,7 +108,7 @@ def model_facts_in_words(session: Session) -> dict[str, str]:
         "known pairs": str(session.known.nnz),
         "embedding": method,
         "head": f"{model.head.replace('_', ' ')}{'' if model.head == 'bilinear' else f', {model.kernel}'}",
-        "bandwidths": " and ".join(number(h) for h in model.bandwidth_),
+        "bandwidths": " and ".join(number(h) for h in model.bandwidth_ or ()),
     }
 
 

@@ -118,7 +118,7 @@ class JointKernelRegression(Recommender):
             model = JointKernelRegression(self.n_components, bandwidth=h, scale=scale)
             model.bandwidth_, model.scale_ = h, scale
             model._prepare(embedding, split.train)
-            found[h, scale] = score_split(model.predict(some.A), Split(split.train, some, "rows"), recall=True)
+            found[h, scale] = score_split(model.predict(some.A), Split(split.train, some, "rows"), implicit=True)
         return max(found, key=lambda setting: found[setting])
 
     def _prepare(self, embedding: PHD, dyads: Dyads) -> None:

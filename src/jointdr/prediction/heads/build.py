@@ -20,7 +20,7 @@ from jointdr.prediction.heads.regression import GridRegression
 from jointdr.prediction.heads.ridge import REDUCTION, Coordinates, GridRidge
 from jointdr.runtime import Array, check_choice, check_integer, check_number
 
-HEADS = ("kernel", "bilinear", "kernel_ridge")
+HEADS = ("auto", "kernel", "bilinear", "kernel_ridge")
 KERNELS = ("gaussian", "cosine")
 Pair = tuple[float, float]  # one number for rows, one for columns
 Sides = tuple[Side, Side]
@@ -89,9 +89,15 @@ def embedding_for(embedding: Any, dyads: Dyads) -> ViewsTransformer | None:
         return None
     if isinstance(embedding, str) and embedding == "auto":
         return JDR(min(80, *dyads.n_features))
-    if not isinstance(embedding, ViewsTransformer):
-        raise TypeError(f"embedding={embedding!r} must be 'auto', a JDR or another method with its interface, or None.")
+    check_embedding(embedding)
     return clone(embedding)
+
+
+def check_embedding(embedding: Any) -> None:
+    """Raise unless it is "auto", an estimator of the family, or None."""
+    is_auto = isinstance(embedding, str) and embedding == "auto"
+    if not (is_auto or embedding is None or isinstance(embedding, ViewsTransformer)):
+        raise TypeError(f"embedding={embedding!r} must be 'auto', a JDR or another method with its interface, or None.")
 
 
 def describe_entities(parameters: HeadParameters, dyads: Dyads, embedding: ViewsTransformer | None) -> Sides:

@@ -6,9 +6,7 @@ a power for all of them: exp(−p d²/2) for Gaussian similarities, (cos φ)^p f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -33,7 +31,8 @@ class Description:
     ----------
     name : str
         "features", "coordinates", or the name of a similarity matrix.
-    kind : {"cosine", "gaussian", "tanimoto", "given"}
+    kind : {"cosine", "gaussian", "tanimoto", "given", "identity"}
+        "identity" is for entities without any description: each is similar to itself alone.
     source : int
         The table of new entities that it takes: 0 for features, 1, 2, ... for given similarities.
     points : (m, r) array or CSR matrix
@@ -60,7 +59,7 @@ class Description:
 
     @property
     def label(self) -> str:
-        return f"{self.name}, {self.kind}" if self.source == 0 else self.name
+        return f"{self.name}, {self.kind}" if self.source == 0 and self.kind != "identity" else self.name
 
     @property
     def count(self) -> int:
@@ -100,18 +99,7 @@ class Description:
             center = np.asarray(points.mean(axis=0)).ravel()
             spread = 2.0 * (float(squares.mean()) - float(center @ center)) if len(squares) else 1.0
             unit = spread if spread > 0 else 1.0
-        return Description(
-            self.name,
-            self.kind,
-            self.source,
-            points,
-            self.center,
-            self.scale,
-            unit,
-            self.embedding,
-            self.view,
-            self.exponent,
-        )
+        return replace(self, points=points, unit=unit)
 
     def _standardize(self, X: Array) -> Array:
         if self.embedding is not None:
@@ -127,11 +115,13 @@ class Description:
     def describe(self, tables: Tables) -> Array:
         """New entities, given by all their tables, as `similarities` takes them."""
         X = tables[self.source]
-        return X if self.kind == "given" else self._standardize(X)
+        return X if self.kind in ("given", "identity") else self._standardize(X)
 
     def similarities(self, Z: Array | None = None) -> Array:
         """The similarities of described entities, by default of the known ones, to the known ones, (entities, m)."""
         P = self.points
+        if self.kind == "identity":
+            return np.eye(self.count) if Z is None else np.zeros((Z.shape[0], self.count))
         if self.kind == "given":
             S = np.asarray(dense(P if Z is None else Z), dtype=float)
             return S if self.unit == 1.0 else S / self.unit
@@ -164,21 +154,22 @@ def is_bits(X: Array) -> bool:
 
 def tables_of(dyads: Dyads, k: int) -> Tables:
     """The tables of one side as descriptions take them: features, then similarities in the order of their names."""
-    return ((dyads.A, dyads.B)[k], *similarities_of(dyads, k).values())
+    return ((dyads.A, dyads.B)[k], *dyads.similarities[k].values())
 
 
-def similarities_of(dyads: Dyads, k: int) -> Mapping[str, Any]:
-    given: Any = getattr(dyads, "similarities", ({}, {}))
-    return given[k]
+def feature_kinds(X: Array) -> tuple[str, ...]:
+    """The similarities that suit a table of features."""
+    if X.shape[1] == 0:
+        return ()
+    if is_bits(X):
+        return ("tanimoto", "cosine")
+    return ("cosine",) if is_sparse(X) else ("cosine", "gaussian")
 
 
-def raw_descriptions(dyads: Dyads, k: int) -> tuple[Description, ...]:
-    """The descriptions of one side that do not depend on scores."""
-    found = []
+def raw_descriptions(dyads: Dyads, k: int, kinds: tuple[str, ...] | None = None) -> tuple[Description, ...]:
+    """The descriptions of one side that do not depend on scores; `kinds` are those of features, by default all."""
     X = (dyads.A, dyads.B)[k]
-    if X.shape[1] > 0:
-        kinds = ("tanimoto", "cosine") if is_bits(X) else ("cosine", "gaussian")
-        found += [Description.of_features(X, kind) for kind in kinds]
-    named = similarities_of(dyads, k)
+    found = [Description.of_features(X, kind) for kind in (feature_kinds(X) if kinds is None else kinds)]
+    named = dyads.similarities[k]
     found += [Description.of_similarity(name, S, 1 + i) for i, (name, S) in enumerate(named.items())]
-    return tuple(found)
+    return tuple(found) or (Description("entities", "identity", 0, X),)

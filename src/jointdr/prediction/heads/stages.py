@@ -10,20 +10,26 @@ before predicts. A new entity has the predicted ones only.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
+from scipy import sparse
 
+from jointdr.prediction.heads.descriptions import to_power
 from jointdr.prediction.heads.distances import squared_distances
 from jointdr.prediction.heads.effects import Effects
-from jointdr.prediction.heads.spectra import EXACT, Spectrum, filtered, solve_kronecker, two_step_filter
-from jointdr.runtime import Array
+from jointdr.prediction.heads.spectra import EXACT, ROUGH, Spectrum, filtered, solve_kronecker, two_step_filter
+from jointdr.runtime import Array, csr_rows, dense
 
 HEADS = ("effects", "kronecker", "two-step", "neighbors")
 
 # Added to the similarities of each side, which are 1 at most, so that their products include main effects.
 CONSTANT = 0.2
+
+EXPLAINED = 1e-10  # the residual at which conjugate gradients end, for the weights of known scores in a prediction
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,18 @@ class Term:
     description: int
     power: float = 1.0
     share: float = 1.0
+
+
+def mix_similarities(terms: Sequence[Term], similarities: Callable[[int], Array]) -> Array:
+    """The weighted sum of powers of similarities, which are given by the number of their description."""
+    total = None
+    for term in terms:
+        K = to_power(similarities(term.description).copy(), term.power)
+        if term.share != 1:
+            K *= term.share
+        total = K if total is None else np.add(total, K, out=total)
+    assert total is not None
+    return total
 
 
 @dataclass(frozen=True)
@@ -83,6 +101,25 @@ class Seen:
         return self.at is None
 
 
+class KnownKernels(Protocol):
+    """The kernels between known entities, without profiles and constant."""
+
+    def known(self, k: int) -> Array:
+        """That of rows (k = 0) or of columns, (m, m)."""
+
+
+@dataclass(frozen=True)
+class GivenKernels:
+    """The same as arrays."""
+
+    rows: Array
+    columns: Array
+
+    def known(self, k: int) -> Array:
+        """That of rows (k = 0) or of columns, (m, m)."""
+        return (self.rows, self.columns)[k]
+
+
 @dataclass(frozen=True)
 class Stage:
     """A fitted stage."""
@@ -94,8 +131,8 @@ class Stage:
     Z: Array | None = None  # (m_A, m_B): profiles of rows, and of columns as its transpose
     units: tuple[float, float] = (1.0, 1.0)  # the median squared distances between profiles
     before: Stage | None = None
-    known: tuple[Array, Array] = field(default=(None, None), compare=False, repr=False)  # kernels without profiles
-    clip: tuple[float, float] = (-np.inf, np.inf)
+    kernels: KnownKernels | None = field(default=None, compare=False, repr=False)
+    clip: tuple[float, float] = (-np.inf, np.inf)  # the range of known scores
 
     def scores(self, rows: Seen, columns: Seen) -> Array:
         """The predictions for all pairs of these rows and columns."""
@@ -114,21 +151,76 @@ class Stage:
         E += np.divide(K @ self.coefficients @ L.T, total, out=np.zeros_like(E), where=total > 1e-100)
         return E
 
+    def pair_weights(self, row: Seen, column: Seen) -> Array:
+        """The factor of each known score in the prediction of one pair, (m_A, m_B), with all kernels held fixed."""
+        K, L = (
+            (self.kernel(k, one)[0] for k, one in enumerate((row, column)))
+            if self.recipe.head != "effects"
+            else ((), ())
+        )
+        shape = self.coefficients.shape
+        if self.recipe.head == "effects":
+            W = np.zeros(shape)
+        elif self.recipe.head == "neighbors":
+            W = np.outer(K, L) if self.mask is None else np.outer(K, L) * self.mask
+            total = W.sum()
+            W = W / total if total > 1e-100 else np.zeros(shape)
+        else:
+            assert self.kernels is not None
+            a, b = self.spectra
+            if self.recipe.head == "two-step":
+                W = filtered(a, b, np.outer(K, L), two_step_filter(a, b, self.recipe.penalties))
+            else:
+                right = np.outer((a.vectors.T @ K) / np.sqrt(a.values), (b.vectors.T @ L) / np.sqrt(b.values))
+                W = self._kronecker_weights(a, b, right)
+        at = [
+            None if one.at is None else int(np.arange(m)[one.at][0])
+            for one, m in zip((row, column), shape, strict=True)
+        ]
+        own = self.effects.weights(*at)
+        left = self.effects.project_out(self._as_known(W))
+        return np.asarray(dense(left)) + np.asarray(dense(own))
+
+    def _kronecker_weights(self, a: Spectrum, b: Spectrum, right: Array) -> Array:
+        C = solve_kronecker(a, b, self.coefficients, self.mask, self.recipe.penalties[0], EXPLAINED, right)
+        W = (a.vectors * a.values) @ (a.vectors.T @ C @ b.vectors) @ (b.vectors * b.values).T
+        return W if self.mask is None else W * self.mask
+
+    def _as_known(self, W: Array) -> Array:
+        """Weights in the form of the scores that effects were fitted to."""
+        stored = self.effects.indicators.stored
+        if stored is None:
+            return W
+        return sparse.csr_array((W[csr_rows(stored), stored.indices], stored.indices, stored.indptr), shape=W.shape)
+
+    @cached_property
+    def spectra(self) -> tuple[Spectrum, Spectrum]:
+        """Of the kernels between known entities, with profiles; O(m³), computed when first asked for."""
+        assert self.kernels is not None
+        a, b = (Spectrum.of(self.kernel(k, Seen(self.kernels.known(k), slice(None)))) for k in (0, 1))
+        return a, b
+
     def _effect(self, k: int, some: Seen) -> Array:
         return np.zeros(some.K.shape[0]) if some.at is None else (self.effects.rows, self.effects.columns)[k][some.at]
 
     def kernel(self, k: int, some: Seen) -> Array:
-        """The kernel between these entities and the known ones, with profiles, (entities, m)."""
-        share, K = self.recipe.profiles[k], some.K
-        if self.Z is not None and share > 0:
-            K = (1.0 - share) * K
-            K += share * self._profile_similarities(k, some)
+        """The kernel between these entities and the known ones, as the head takes it, (entities, m)."""
+        K = self.similarities(k, some)
         if self.recipe.head != "neighbors":
             return K + CONSTANT
         lent = self.recipe.borrow[k]
         if not some.is_new and lent < 1:
             K = K * (lent / np.maximum(K.sum(axis=1), 1e-300))[:, None]
             K[np.arange(len(K)), np.arange(K.shape[1])[some.at]] += 1.0 - lent
+        return K
+
+    def similarities(self, k: int, some: Seen) -> Array:
+        """The kernel with profiles, 1 at most."""
+        share = self.recipe.profiles[k]
+        if self.Z is None or share == 0:
+            return some.K
+        K = (1.0 - share) * some.K
+        K += share * self._profile_similarities(k, some)
         return K
 
     def _profile_similarities(self, k: int, some: Seen) -> Array:
@@ -138,13 +230,15 @@ class Stage:
             P = Z[some.at]
         else:
             assert self.before is not None
-            others = Seen(self.known[1 - k], slice(None))
+            assert self.kernels is not None
+            others = Seen(self.kernels.known(1 - k), slice(None))
             P = self.before.scores(some, others) if k == 0 else self.before.scores(others, some).T
             P = np.clip(P, *self.clip)
         return gaussian(P, Z, self.units[k], self.recipe.width)
 
 
 def gaussian(P: Array, Z: Array, unit: float, width: float) -> Array:
+    """exp(−width d²/unit) of all pairs of rows."""
     D = squared_distances(P, Z)
     D *= -width / unit
     return np.exp(D, out=D)
@@ -162,10 +256,11 @@ def median_distance(Z: Array, most: int = 500) -> float:
 def fit_stages(
     recipe: Recipe,
     scores: Scores,
-    known: tuple[Array, Array],
+    kernels: KnownKernels,
     effects: Effects,
     tolerance: float = EXACT,
     spectra: tuple[Spectrum, Spectrum] | None = None,
+    first: Array | None = None,
 ) -> list[Stage]:
     """The stages of a recipe, one after the other.
 
@@ -173,20 +268,21 @@ def fit_stages(
     ----------
     recipe : Recipe
     scores : Scores
-    known : pair of (m, m) arrays
-        The kernels between known rows and between known columns, without profiles and constant.
+    kernels : KnownKernels
     effects : Effects
         Of the same scores, of the kinds that the recipe asks for.
     spectra : pair of Spectrum, optional
         Of these kernels with the constant, where they are at hand.
+    first : (m_A, m_B) array, optional
+        The coefficients of the first stage, where they are at hand.
     tolerance : float
         As in `solve_kronecker`.
     """
     R = scores.residuals(effects.mean, effects.rows, effects.columns)
-    stage = Stage(recipe, effects, R, scores.mask, known=known, clip=scores.range)
+    stage = Stage(recipe, effects, R, scores.mask, kernels=kernels, clip=scores.range)
     if recipe.head == "effects":
         return [stage]
-    everyone = (Seen(known[0], slice(None)), Seen(known[1], slice(None)))
+    everyone = (Seen(kernels.known(0), slice(None)), Seen(kernels.known(1), slice(None)))
     stages: list[Stage] = []
     start = 0 if recipe.profile != "known" or max(recipe.profiles) == 0 else 1
     for number in range(start, recipe.rounds + 1):
@@ -195,9 +291,14 @@ def fit_stages(
             Z = profiles(recipe, scores, stages[-1].scores(*everyone) if stages else None, stage)
             current = replace(current, Z=Z, units=(median_distance(Z), median_distance(Z.T)))
         if recipe.head != "neighbors":
-            given = spectra if number == 0 else None
-            a, b = given or (Spectrum.of(current.kernel(k, everyone[k])) for k in (0, 1))
-            current = replace(current, coefficients=solve(current, a, b, R, tolerance))
+            if number == 0 and first is not None:
+                C = first
+            else:
+                given = spectra if number == 0 else None
+                a, b = given or (Spectrum.of(current.kernel(k, everyone[k])) for k in (0, 1))
+                # Stages that only describe entities for the next one need no more digits than comparisons do.
+                C = solve(current, a, b, R, tolerance if number == recipe.rounds else max(tolerance, ROUGH))
+            current = replace(current, coefficients=C)
         stages.append(current)
     return stages
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from jointdr.prediction.heads.descriptions import Description, to_power
+from jointdr.prediction.heads.descriptions import Description
 from jointdr.prediction.heads.spectra import ROUGH, Spectrum
-from jointdr.prediction.heads.stages import CONSTANT, Recipe, Term, fit_stages
+from jointdr.prediction.heads.stages import CONSTANT, GivenKernels, Recipe, Term, fit_stages, mix_similarities
 from jointdr.prediction.search.criterion import judge_predictions
 from jointdr.prediction.search.parts import Part
 from jointdr.runtime import Array
+
+Sides = tuple[Sequence[Description], Sequence[Description]]
+Learn = Callable[[Part], tuple[Array, Array]]  # from a part to the similarities of all rows, and of all columns
 
 KEPT = 16  # kernels whose eigenvectors are kept, in each part
 
@@ -24,20 +28,20 @@ class Similarities:
     Descriptions that depend on scores, by their numbers after those that do not, are made for each part.
     """
 
-    def __init__(self, descriptions: tuple[Sequence[Description], Sequence[Description]], learn: Callable[..., Array] | None) -> None:
-        self.descriptions, self.learn = descriptions, learn
+    def __init__(self, descriptions: Sides, learn: Learn | None = None, dtype: Any = np.float64) -> None:
+        self.descriptions, self.learn, self.dtype = descriptions, learn, dtype
         self.fixed: dict[tuple[int, int], Array] = {}
         self.learned: dict[tuple[int, int], Array] = {}
 
     def of(self, k: int, number: int, part: int, train: Part) -> Array:
         if number < len(self.descriptions[k]):
             if (k, number) not in self.fixed:
-                self.fixed[k, number] = self.descriptions[k][number].similarities()
+                self.fixed[k, number] = self.descriptions[k][number].similarities().astype(self.dtype, copy=False)
             return self.fixed[k, number]
         if (k, part) not in self.learned:
             assert self.learn is not None
             for side, S in enumerate(self.learn(train)):
-                self.learned[side, part] = S
+                self.learned[side, part] = S.astype(self.dtype, copy=False)
         return self.learned[k, part]
 
 
@@ -62,6 +66,8 @@ class Bench:
         self.criterion, self.implicit = criterion, implicit
         self.spectra: dict[object, Spectrum] = {}
         self.kernels: dict[object, Array] = {}
+        self.trials: dict[Recipe, list[Trial]] = {}
+        self.coefficients: dict[tuple[Recipe, int], Array] = {}  # of first stages
         self.fits = 0
         self.failures: dict[str, str] = {}
 
@@ -71,7 +77,9 @@ class Bench:
         if key not in self.kernels:
             if len(self.kernels) > 4:
                 self.kernels.clear()
-            self.kernels[key] = mix(terms, lambda number: self.similarities.of(k, number, part, self.parts[part]))
+            self.kernels[key] = mix_similarities(
+                terms, lambda number: self.similarities.of(k, number, part, self.parts[part])
+            )
         return self.kernels[key]
 
     def _is_learned(self, k: int, terms: Sequence[Term]) -> bool:
@@ -89,6 +97,11 @@ class Bench:
 
     def try_recipe(self, recipe: Recipe) -> list[Trial]:
         """The stages of a recipe, each as a trial; none if it fails."""
+        if recipe not in self.trials:
+            self.trials[recipe] = self._try(recipe)
+        return self.trials[recipe]
+
+    def _try(self, recipe: Recipe) -> list[Trial]:
         found: list[list[Array]] = []
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -99,8 +112,6 @@ class Bench:
             for stage, predictions in enumerate(zip(*found, strict=True)):
                 values = [self.judge(P, part) for P, part in zip(predictions, self.parts, strict=True)]
                 rounds = recipe.rounds - len(found[0]) + 1 + stage
-                from dataclasses import replace
-
                 trials.append(Trial(replace(recipe, rounds=rounds), np.array(values), tuple(predictions)))
             return [trial for trial in trials if np.isfinite(trial.values).all()]
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
@@ -108,34 +119,30 @@ class Bench:
             return []
 
     def _fit(self, recipe: Recipe, number: int, part: Part) -> list[Array]:
-        K = [self.kernel(k, recipe.terms(k), number) if recipe.terms(k) else np.zeros((1, 1)) for k in (0, 1)]
-        known = (part.known(0, K[0]), part.known(1, K[1])) if recipe.rows else (np.zeros((len(part.rows), 0)), np.zeros((len(part.columns), 0)))
+        """The predictions of every stage, fitted to one part."""
+        if recipe.head == "effects":
+            empty = GivenKernels(*(np.zeros((len(at), 0)) for at in (part.rows, part.columns)))
+            (stage,) = fit_stages(recipe, part.scores, empty, part.effects(recipe.effects))
+            return [stage.scores(*(part.seen(k, np.zeros((1, 0))) for k in (0, 1)))]
+        K = [self.kernel(k, recipe.terms(k), number) for k in (0, 1)]
+        known = GivenKernels(part.known(0, K[0]), part.known(1, K[1]))
         spectra = None
-        if recipe.head in ("kronecker", "two-step"):
-            spectra = tuple(self._spectrum(k, recipe, number, known[k]) for k in (0, 1))
-        stages = fit_stages(recipe, part.scores, known, part.effects(recipe.effects), ROUGH, spectra)
-        self.fits += len(stages)
-        if not recipe.rows:
-            from jointdr.prediction.heads.stages import Seen
-
-            seen = [Seen(np.zeros((len(to), 0)), None if new else np.searchsorted(at, to)) for at, to, new in ((part.rows, part.new_rows, part.is_new[0]), (part.columns, part.new_columns, part.is_new[1]))]
-        else:
-            seen = [part.seen(k, K[k]) for k in (0, 1)]
+        if recipe.head != "neighbors":
+            a, b = (self._spectrum(k, recipe, number, known.known(k)) for k in (0, 1))
+            spectra = (a, b)
+        plain = replace(recipe, profiles=(0.0, 0.0), profile="filled", rounds=0)
+        first = self.coefficients.get((plain, number))
+        options = (part.effects(recipe.effects), ROUGH, spectra, first)
+        stages = fit_stages(recipe, part.scores, known, *options)
+        self.fits += len(stages) - (first is not None)
+        if stages[0].Z is None:
+            if len(self.coefficients) > KEPT * len(self.parts):
+                self.coefficients.clear()
+            self.coefficients[plain, number] = stages[0].coefficients
+        seen = [part.seen(k, K[k]) for k in (0, 1)]
         return [stage.scores(*seen) for stage in stages]
 
     def judge(self, predictions: Array, part: Part) -> float:
         return judge_predictions(
             self.criterion, predictions, part.truth, part.judged, part.by == "columns", self.implicit
         )
-
-
-def mix(terms: Sequence[Term], similarities: Callable[[int], Array]) -> Array:
-    """The weighted sum of powers of similarities."""
-    total = None
-    for term in terms:
-        K = to_power(similarities(term.description).copy(), term.power)
-        if term.share != 1:
-            K *= term.share
-        total = K if total is None else np.add(total, K, out=total)
-    assert total is not None
-    return total

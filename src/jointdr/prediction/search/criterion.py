@@ -22,7 +22,9 @@ def check_criterion(criterion: str, implicit: bool) -> str:
     """The criterion, if it is one for such scores."""
     check_choice("criterion", criterion, CRITERIA)
     if criterion in RANKINGS and not implicit:
-        raise ValueError(f"criterion={criterion!r} is for associations in a grid of zeros: take 'RMSE' or 'concordance'.")
+        raise ValueError(
+            f"criterion={criterion!r} is for associations in a grid of zeros: take 'RMSE' or 'concordance'."
+        )
     if criterion in CRITERIA[4:] and implicit:
         raise ValueError(f"criterion={criterion!r} is for graded scores: take one of {list(RANKINGS)}, or 'auto'.")
     return criterion
@@ -163,5 +165,3 @@ def held_out_score(
     observed = test.observed
     mask = None if observed is None else observed.toarray()
     return judge_predictions(criterion or "RMSE", scores, truth, mask, by_column, False)
-
-

@@ -11,12 +11,19 @@ from jointdr.prediction.heads.stages import Recipe, Term
 from jointdr.prediction.search.bench import Bench, Trial
 from jointdr.prediction.search.parts import new_sides
 
-POWERS = {"cosine": (2.0, 1.0, 4.0), "gaussian": (2.0, 8.0), "tanimoto": (1.0, 2.0), "given": (1.0, 2.0, 4.0)}
+POWERS = {
+    "cosine": (2.0, 1.0, 4.0),
+    "gaussian": (2.0, 8.0),
+    "tanimoto": (1.0, 2.0),
+    "given": (1.0, 2.0, 4.0),
+    "identity": (1.0,),
+}
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 START = 0.3  # the penalty at which kernels are compared
 SHARP = (2.0, 4.0, 8.0, 16.0)  # powers of the kernels of neighbors
 BORROWED = (0.1, 0.5, 1.0)
 SHARES = (0.3, 0.6)  # of profiles
+PAIR_SHARES = (0.3, 0.5, 0.7)  # the same where all entities are known
 ROUNDS = 3
 
 Options = list[tuple[Term, ...]]
@@ -24,9 +31,7 @@ Options = list[tuple[Term, ...]]
 
 def kernel_options(descriptions: Sequence[Description], learned: bool) -> Options:
     """The kernels that are tried for one side."""
-    found: Options = [
-        (Term(number, power),) for number, d in enumerate(descriptions) for power in POWERS[d.kind]
-    ]
+    found: Options = [(Term(number, power),) for number, d in enumerate(descriptions) for power in POWERS[d.kind]]
     if learned:
         found += [(Term(len(descriptions), power),) for power in (1.0, 3.0)]
     return found
@@ -39,15 +44,16 @@ def screen(bench: Bench, by: By, options: tuple[Options, Options], complete: boo
     if not all(options):
         return []
     start = Recipe("kronecker", options[0][0], options[1][0], (START, START), effects)
-    best = _best(bench, start, [start])
-    found: dict[int, Trial] = {}
+    if by == "pairs":  # known scores describe entities best, and kernels have to suit what they leave
+        start = replace(start, profiles=(0.5, 0.5), profile="known" if bench.implicit else "filled", rounds=1)
+    best = _best(bench, [start])
     sides = (0, 1) if new[0] or not new[1] else (1, 0)
     for k in sides:
         trials = _tried(bench, [_with_kernel(best.recipe, k, option) for option in options[k]])
         if not trials:
             return []
         top = max([best, *trials], key=lambda trial: trial.mean)
-        per = {}
+        per: dict[int, Term] = {}
         for trial in sorted(trials, key=lambda trial: -trial.mean):
             per.setdefault(trial.recipe.terms(k)[0].description, trial.recipe.terms(k)[0])
         if len(per) > 1:
@@ -55,15 +61,19 @@ def screen(bench: Bench, by: By, options: tuple[Options, Options], complete: boo
             mixtures = [few[:2], few[:3]] if len(few) > 2 else [few[:2]]
             mixed = [_with_kernel(top.recipe, k, _mean(terms)) for terms in mixtures]
             top = max([top, *_tried(bench, mixed)], key=lambda trial: trial.mean)
-        found[k] = best = top
-    best = _best(bench, best.recipe, [_with_penalty(best.recipe, p) for p in PENALTIES])
+        best = top
+    best = _best(bench, [_with_penalty(best.recipe, p) for p in PENALTIES])
     recipes = [best.recipe]
+    if by == "pairs":
+        plain = replace(best.recipe, profiles=(0.0, 0.0), profile="filled", rounds=0)
+        recipes.append(_best(bench, [_with_penalty(plain, p) for p in PENALTIES]).recipe)
+    plain = recipes[-1]
     if complete:
         pairs = [(p, q) for p in (0.1, 1.0) for q in (0.1, 1.0)]
-        two = _tried(bench, [replace(best.recipe, head="two-step", penalties=pair) for pair in pairs])
+        two = _tried(bench, [replace(plain, head="two-step", penalties=pair) for pair in pairs])
         if two:
             recipes.append(max(two, key=lambda trial: trial.mean).recipe)
-    recipes.append(_neighbors(bench, best.recipe, new))
+    recipes.append(_neighbors(bench, plain, new))
     return recipes
 
 
@@ -73,7 +83,7 @@ def _neighbors(bench: Bench, recipe: Recipe, new: tuple[bool, bool]) -> Recipe:
     start = replace(recipe, head="neighbors", borrow=(lent[0], lent[1]))
     for k in (0, 1):
         start = _with_kernel(start, k, tuple(replace(term, power=4.0 * term.power) for term in start.terms(k)))
-    best = _best(bench, start, [start])
+    best = _best(bench, [start])
     for k in (0, 1):
         options = [tuple(replace(t, power=p) for t in best.recipe.terms(k)) for p in SHARP]
         tried = [_with_kernel(best.recipe, k, option) for option in options]
@@ -87,28 +97,26 @@ def _neighbors(bench: Bench, recipe: Recipe, new: tuple[bool, bool]) -> Recipe:
 def with_profiles(recipe: Recipe, by: By, complete: bool, implicit: bool) -> list[Recipe]:
     """The same kernels with profiles, whose stages are trials of their own."""
     new = new_sides(by)
-    if recipe.head != "kronecker":
-        return []
+    if by == "pairs":
+        rounds = 1 if implicit else ROUNDS
+        return [replace(recipe, profiles=(share, share), rounds=rounds) for share in PAIR_SHARES]
     found = []
     for share in SHARES:
-        if by == "pairs":
-            kinds = ["known"] if implicit else ["filled"]
-            rounds = 1 if implicit else ROUNDS
-            found += [replace(recipe, profiles=(share, share), profile=kind, rounds=rounds) for kind in kinds]
-        elif by != "both":
+        if by != "both":
             kind = "known" if complete else "filled"
             of_known = (0.0 if new[0] else share, 0.0 if new[1] else share)
             found.append(replace(recipe, profiles=of_known, profile=kind, rounds=1))
-        if by != "pairs":
-            found.append(replace(recipe, profiles=(share, share), profile="filled", rounds=1))
+        found.append(replace(recipe, profiles=(share, share), profile="filled", rounds=1))
     return found
 
 
 def _tried(bench: Bench, recipes: Iterable[Recipe]) -> list[Trial]:
-    return [trial for recipe in recipes for trial in bench.try_recipe(recipe)]
+    """The last stage of each recipe that could be fitted."""
+    found = [bench.try_recipe(recipe) for recipe in recipes]
+    return [trials[-1] for trials in found if trials]
 
 
-def _best(bench: Bench, start: Recipe, recipes: Sequence[Recipe]) -> Trial:
+def _best(bench: Bench, recipes: Sequence[Recipe]) -> Trial:
     trials = _tried(bench, recipes)
     if not trials:
         raise ValueError(f"No recipe could be fitted: {list(bench.failures.values())[:1]}")

@@ -66,9 +66,8 @@ class Part:
     def seen(self, k: int, K: Array) -> Seen:
         """The entities that are predicted."""
         at, to = (self.rows, self.columns)[k], (self.new_rows, self.new_columns)[k]
-        if self.is_new[k]:
-            return Seen(K[np.ix_(to, at)])
-        return Seen(K[np.ix_(to, at)], np.searchsorted(at, to))
+        some = np.zeros((len(to), 0)) if K.size == 0 else K[np.ix_(to, at)]
+        return Seen(some, None if self.is_new[k] else np.searchsorted(at, to))
 
     @property
     def values(self) -> Array:
@@ -120,9 +119,9 @@ def make_parts(scores: Scores, implicit: bool, by: By, n_folds: int, rng: np.ran
         at, to = np.ix_(*known), np.ix_(*held)
         judged = None if mask is None else mask[to] > 0
         train = Scores(Y[at], None if mask is None else mask[at])
-        is_useful = (Y[to] > 0).any() if implicit else judged is None or (judged.any() and train.mask.any())
+        is_useful = (Y[to] > 0).any() if implicit else mask is None or (mask[to].any() and mask[at].any())
         if is_useful:
-            found.append(Part(by, *known, *held, train, Y[to], judged))
+            found.append(Part(by, known[0], known[1], held[0], held[1], train, Y[to], judged))
     return found
 
 

@@ -59,7 +59,10 @@ def stack_trials(bench: Bench, trials: Sequence[Trial], baseline: Trial) -> Stac
         weights, total = weights * factor, [factor * P for P in total]
     used = [t for t in range(len(trials)) if counts[t] > 0]
     return Stacked(
-        tuple(trials[t] for t in used), tuple(float(weights[t]) for t in used), values, tuple(np.asarray(P) for P in total)
+        tuple(trials[t] for t in used),
+        tuple(float(weights[t]) for t in used),
+        values,
+        tuple(np.asarray(P) for P in total),
     )
 
 

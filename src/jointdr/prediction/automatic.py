@@ -1,0 +1,205 @@
+"""The automatic head of an `AssociationModel`: its fit, the table of its choices, and how it is written to a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jointdr.data import By, Dyads, Entities
+from jointdr.estimators import ViewsTransformer
+from jointdr.prediction.heads.descriptions import Description, raw_descriptions, tables_of
+from jointdr.prediction.heads.head import EntitySet, Tables
+from jointdr.prediction.heads.members import Answers, Stack, StagesHead
+from jointdr.prediction.heads.stages import Recipe
+from jointdr.prediction.search.answers import QUESTIONS, Answer, Task, choose_answers, fit_answers
+from jointdr.prediction.search.bench import Sides
+from jointdr.prediction.search.criterion import check_criterion
+from jointdr.prediction.search.learned import default_embedding, fit_embedding
+from jointdr.runtime import Array, check_integer
+
+IN_WORDS = {
+    "effects": "row and column effects",
+    "kronecker": "Kronecker ridge",
+    "two-step": "two-step ridge",
+    "neighbors": "neighbors",
+}
+
+
+@dataclass(frozen=True)
+class AutomaticParts:
+    """The entities, what describes them, and the model of each question."""
+
+    tables: tuple[Tables, Tables]  # features, then similarities, of rows and of columns
+    labels: tuple[tuple[str, ...], tuple[str, ...]]  # of descriptions
+    embedding: ViewsTransformer | None
+    answers: tuple[Answer, ...]
+    head: Answers
+    criterion: str
+
+    # ---------------------------------------------------------------- entities
+
+    def describe(self, k: int, new: Entities) -> Tables:
+        """New entities as the head takes them."""
+        return (new.X, *new.similarity.values())
+
+    def points(self, k: int) -> Tables:
+        """The features of known entities."""
+        return self.tables[k][:1] if self.tables[k][0].shape[1] > 0 else ()
+
+    def compare(self, k: int, one: EntitySet) -> tuple[Array, Array]:
+        """Distances and similarities of one entity to all known ones: the kernel that weighs most in its question."""
+        asked = "pairs" if one.tables is None else ("rows", "columns")[k]
+        by = asked if asked in self.head.heads else next(iter(self.head.heads))
+        stack = self.head.heads[by]
+        assert isinstance(stack, Stack)
+        members = [
+            (weight, member)
+            for weight, member in zip(stack.weights, stack.members, strict=True)
+            if isinstance(member, StagesHead) and member.stage.recipe.head != "effects"
+        ]
+        if not members:
+            raise ValueError("The model compares no entities here: it predicts row and column effects alone.")
+        total = sum(weight for weight, _ in members)
+        similarity = np.zeros(self.tables[k][0].shape[0])
+        for weight, member in members:
+            seen = member.kernels.seen(k, one, slice(0, 1))
+            K = member.stage.similarities(k, seen)[0]
+            similarity += weight / total * K
+        similarity = np.clip(similarity, 0.0, 1.0)
+        return np.sqrt(np.maximum(2.0 - 2.0 * similarity, 0.0)), similarity
+
+    def coordinates(self, k: int, new: Entities | None) -> Array:
+        """Coordinates of the embedding, scaled by Σ^½, or raw features where there is none."""
+        X = self.tables[k][0] if new is None else new.X
+        if self.embedding is not None:
+            return np.asarray(self.embedding.solution_.transform_view(k, X, 0.5), dtype=float)
+        if X.shape[1] == 0:
+            raise ValueError("These entities have no features, and so no coordinates.")
+        return X
+
+    # ---------------------------------------------------------------- what was chosen
+
+    def choices(self) -> Any:
+        """One row for each question and member of its model."""
+        import pandas as pd
+
+        rows = []
+        for answer in self.answers:
+            scores = answer.scores or (answer.score,) * len(answer.recipes)
+            for recipe, weight, score in zip(answer.recipes, answer.weights, scores, strict=True):
+                rows.append(
+                    {
+                        "question": answer.by,
+                        "head": IN_WORDS[recipe.head],
+                        "rows": self._kernel_in_words(0, recipe),
+                        "columns": self._kernel_in_words(1, recipe),
+                        "penalty": _penalty_in_words(recipe),
+                        "weight": weight,
+                        "score": score,
+                        "held-out score": answer.score,
+                        "standard error": answer.error,
+                        "baseline": answer.baseline,
+                    }
+                )
+        return pd.DataFrame(rows)
+
+    def _kernel_in_words(self, k: int, recipe: Recipe) -> str:
+        if recipe.head == "effects":
+            return "effects" if recipe.effects[k] else "–"
+        terms = []
+        for term in recipe.terms(k):
+            power = "" if term.power == 1 else f"^{term.power:g}"
+            share = "" if term.share == 1 else f"{term.share:.0%} "
+            terms.append(f"{share}{self.labels[k][term.description]}{power}")
+        words = " + ".join(terms)
+        if recipe.profiles[k] > 0 and recipe.rounds > 0:
+            words = f"{1 - recipe.profiles[k]:.0%} ({words}) + {recipe.profiles[k]:.0%} {recipe.profile} profiles"
+            words += f", {recipe.rounds} rounds" if recipe.rounds > 1 else ""
+        return words
+
+    def summary(self) -> str:
+        """What was chosen, one line for each question."""
+        lines = []
+        for answer in self.answers:
+            parts = zip(answer.weights, answer.recipes, strict=True)
+            total = sum(answer.weights)
+            names = " + ".join(f"{w / total:.0%} {IN_WORDS[recipe.head]}" for w, recipe in parts)
+            if answer.is_baseline:
+                names = "row and column effects: nothing that was tried predicts held-out scores better"
+            held = "" if np.isnan(answer.score) else f" (held-out {self._criterion_in_words()} {answer.score:.3f}"
+            held += "" if np.isnan(answer.score) else f", effects alone {answer.baseline:.3f})"
+            lines.append(f"  {answer.by}: {names}{held}")
+        return "\n".join(lines)
+
+    def _criterion_in_words(self) -> str:
+        return "criterion" if self.criterion == "auto" else self.criterion
+
+
+@dataclass(frozen=True)
+class AutomaticParameters:
+    """The parameters of an automatic head, checked."""
+
+    uses: tuple[By, ...]
+    criterion: str
+    max_fits: int
+
+    @staticmethod
+    def check(uses: Any, criterion: Any, max_fits: Any, implicit: bool) -> AutomaticParameters:
+        """Check the parameters of an `AssociationModel`, for scores of this kind."""
+        given = (uses,) if isinstance(uses, str) else tuple(uses) if isinstance(uses, (tuple, list)) else ()
+        if not given or any(by not in QUESTIONS for by in given):
+            raise ValueError(f"uses={uses!r} must be some of {QUESTIONS}: what the model is going to predict.")
+        max_fits = check_integer("max_fits", max_fits, 1)
+        asked = tuple(by for by in QUESTIONS if by in given)
+        return AutomaticParameters(asked, check_criterion(criterion, implicit), max_fits)
+
+
+def fit_automatic(
+    dyads: Dyads,
+    parameters: AutomaticParameters,
+    embedding: Any,
+    random_state: Any = None,
+    progress: bool | None = None,
+) -> AutomaticParts:
+    """Choose a model for each question on held-out parts of the data, and fit it to all of it.
+
+    Parameters
+    ----------
+    dyads : Dyads
+    parameters : AutomaticParameters
+    embedding : "auto", estimator or None
+        Its coordinates are a description of entities beside their features.
+    random_state : int, RandomState or None
+    progress : bool, optional
+    """
+    if isinstance(embedding, str):
+        embedding = default_embedding(dyads)
+    elif embedding is not None and min(dyads.n_features) == 0:
+        embedding = None
+    task = Task(dyads, parameters.uses, parameters.criterion, parameters.max_fits, embedding, random_state)
+    answers = tuple(choose_answers(task, progress))
+    fitted = None if embedding is None else fit_embedding(embedding, dyads)
+    tables = (tables_of(dyads, 0), tables_of(dyads, 1))
+    descriptions = describe_sides(dyads, fitted)
+    head = fit_answers(dyads, answers, descriptions)
+    labels = tuple(tuple(d.label for d in side) for side in descriptions)
+    return AutomaticParts(tables, (labels[0], labels[1]), fitted, answers, head, parameters.criterion)
+
+
+def describe_sides(dyads: Dyads, embedding: ViewsTransformer | None) -> Sides:
+    """All descriptions of both sides: those of features, similarities, and coordinates of a fitted embedding."""
+    found = [list(raw_descriptions(dyads, k)) for k in (0, 1)]
+    if embedding is not None:
+        for k, X in enumerate((dyads.A, dyads.B)):
+            found[k].append(Description.of_embedding(embedding.solution_, k, X))
+    return found[0], found[1]
+
+
+def _penalty_in_words(recipe: Recipe) -> str:
+    if recipe.head == "kronecker":
+        return f"{recipe.penalties[0]:g}"
+    if recipe.head == "two-step":
+        return f"{recipe.penalties[0]:g}, {recipe.penalties[1]:g}"
+    return ""

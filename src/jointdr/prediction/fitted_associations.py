@@ -1,0 +1,183 @@
+"""Methods of a fitted `AssociationModel`: neighbours, explanations, coordinates, and files."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from jointdr.data import Entities
+from jointdr.prediction.automatic import AutomaticParts
+from jointdr.prediction.automatic_files import association_from_arrays, association_to_arrays
+from jointdr.prediction.explanation import Explanation, explain_pair
+from jointdr.prediction.heads.build import HeadParameters
+from jointdr.prediction.heads.head import EntitySet, Head, Tables
+from jointdr.prediction.heads.parts import AssociationParts
+from jointdr.prediction.heads.regression import GridRegression
+from jointdr.prediction.recommender import Recommender
+from jointdr.runtime import Array, check_integer, memory, slices, to_json
+
+# Parameters that a file needs as they were when the model was fitted.
+READ_BY_HEADS = ("head", "kernel", "scale", "adaptive", "mix", "borrow", "alpha", "nearest")
+
+
+class FittedAssociations(Recommender):
+    """A model whose head was chosen or named, and fitted.
+
+    A subclass has the parameters, and calls `_keep_parts` in `fit`.
+    """
+
+    head: str
+    embedding: Any
+    max_bytes: float
+    _head: Head
+    _parts: AssociationParts | AutomaticParts
+
+    def _keep_parts(self, parts: AssociationParts | AutomaticParts) -> None:
+        self._parts, self.embedding_ = parts, parts.embedding
+        self.truncation_, self.bandwidth_, self.raw_bandwidth_ = None, None, None
+        if isinstance(parts, AssociationParts):
+            self.truncation_ = parts.truncation
+            self.bandwidth_, self.raw_bandwidth_ = parts.bandwidths
+        self._fitted = {name: getattr(self, name) for name in READ_BY_HEADS}
+        self.__dict__.pop("choices_", None)
+
+    @cached_property
+    def choices_(self) -> Any:
+        """What ``head="auto"`` chose, as a DataFrame: see the class."""
+        if not isinstance(self._parts, AutomaticParts):
+            raise AttributeError(
+                f"choices_ are those of head='auto', and this model has head={self._fitted['head']!r}."
+            )
+        return self._parts.choices()
+
+    @property
+    def _takes_similarity(self) -> bool:
+        return isinstance(self._parts, AutomaticParts)
+
+    def _block_bytes(self) -> float:
+        return memory.within(float(self.max_bytes), 0.4) / 2
+
+    # ---------------------------------------------------------------- use
+
+    def neighbors(self, A_new: Any = None, B_new: Any = None, *, rows: Any = None, columns: Any = None) -> Array:
+        """The effective number of known pairs behind each score of `predict`, (rows, columns).
+
+        It is (Σ w)²/Σ w² of the weights w of the known pairs, and 0 where all of them are too far away: the score is
+        then the mean of the known scores of the column. Only for ``head="kernel"``; arguments are those of `predict`.
+        """
+        check_is_fitted(self)
+        if not isinstance(self._head, GridRegression):
+            raise ValueError(f"head={self.head!r} has no neighbours: they belong to head='kernel'.")
+        a, b = self._query(0, A_new, None, rows).selection, self._query(1, B_new, None, columns).selection
+        head, held = self._head.place_on(self.device), self._block_bytes()
+        counter, found = head.neighbor_counter(a, b, held), np.empty((a.count, b.count))
+        for at in slices(a.count, head.rows_at_once(b.count, held)):
+            found[at] = counter(at)
+        return found
+
+    def explain(
+        self,
+        row: Any = None,
+        column: Any = None,
+        k: int = 10,
+        *,
+        row_similarity: Any = None,
+        column_similarity: Any = None,
+    ) -> Explanation:
+        """The known pairs that carried a prediction.
+
+        Parameters
+        ----------
+        row, column : str, or table with one row
+            The id of an entity that was fitted, or the features of another one.
+        k : int
+            The number of pairs that are listed.
+        row_similarity, column_similarity : similarities of another one to the fitted ones, as in `predict`
+
+        Returns
+        -------
+        Explanation
+            Its contributions, with that of all other pairs, sum to the score.
+        """
+        check_is_fitted(self)
+        k = check_integer("k", k, 1)
+        given = ((row, row_similarity), (column, column_similarity))
+        (name_a, a), (name_b, b) = (self._one(side, *value, "explain") for side, value in enumerate(given))
+        weights = self._head.pair_weights(a, b)
+        return explain_pair(weights, self._scores, (self.row_ids_, self.column_ids_), (name_a, name_b), k)
+
+    def coordinates(self, A_new: Any = None, B_new: Any = None) -> tuple[Array, Array]:
+        """Rows and columns in the coordinates that the head compares, (rows, r_1) and (columns, r_2).
+
+        They are embedded, scaled by a power of Σ, centred, and in units of the root mean square distance between
+        fitted entities; for cosine kernels of length 1. With ``embedding=None`` they are raw features, maybe sparse.
+
+        Parameters
+        ----------
+        A_new, B_new : tables, optional
+            New entities; by default those that were fitted.
+        """
+        check_is_fitted(self)
+        a, b = (
+            self._parts.coordinates(k, None if X is None else self._checked_features(k, X))
+            for k, X in enumerate((A_new, B_new))
+        )
+        return a, b
+
+    def precompute(self, max_bytes: float = 5e8) -> Self:
+        """Compute the kernel weights between known entities once and keep them, for many calls with few ids each.
+
+        Calls with ``rows=`` or ``columns=`` then evaluate no kernel between known entities. It takes 8 m² bytes for m
+        rows, and for m columns, and leaves out a kind for which that is more than `max_bytes`. Scores stay the same.
+        """
+        check_is_fitted(self)
+        self._head = self._head.hold_weights(max_bytes)
+        return self
+
+    # ---------------------------------------------------------------- files
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """The fitted model as a header, which JSON can hold, and plain arrays."""
+        from jointdr.prediction.loading import FAMILY  # which knows the subclass
+
+        check_is_fitted(self)
+        names, ids = self._names_to_arrays()
+        if isinstance(self._parts, AutomaticParts):
+            parts, arrays = association_to_arrays(self._parts, FAMILY, self._scores, self._is_complete)
+        else:
+            parts, arrays = self._parts.to_arrays(FAMILY)
+        # Parameters as they were in the fit, not as they were set later; the fitted embedding keeps its own.
+        params = {**self.get_params(deep=False), **self._fitted, "embedding": None}
+        return {**names, "params": {name: to_json(value) for name, value in params.items()}, **parts}, ids | arrays
+
+    def _read(self, header: dict[str, Any], arrays: dict[str, Array]) -> None:
+        from jointdr.prediction.loading import FAMILY
+
+        shape = (len(self.row_ids_), len(self.column_ids_))
+        parts: AssociationParts | AutomaticParts
+        if "automatic" in header:
+            parts, self._scores, self._is_complete = association_from_arrays(
+                FAMILY, header, arrays, shape, self.n_features_per_view_, self.similarity_names_
+            )
+        else:
+            parameters = HeadParameters.check(self.get_params(deep=False))
+            parts = AssociationParts.from_arrays(parameters, FAMILY, header, arrays, shape, self.n_features_per_view_)
+            self._scores, self._is_complete = parts.head.Y, parts.head.complete
+        self.embedding = None if parts.embedding is None else clone(parts.embedding)
+        self._head = parts.head
+        self._keep_parts(parts)
+
+    # ---------------------------------------------------------------- entities
+
+    def _describe(self, k: int, new: Entities) -> Tables:
+        return self._parts.describe(k, new)
+
+    def _points(self, k: int) -> Tables:
+        return self._parts.points(k)
+
+    def _compare(self, k: int, one: EntitySet) -> tuple[Array, Array]:
+        return self._parts.compare(k, one)

@@ -1,0 +1,242 @@
+"""The choice of a model for each question: screening of recipes, complete fits on folds, and a stack of the best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from jointdr.data import By, Dyads
+from jointdr.estimators import ViewsTransformer
+from jointdr.prediction.heads.calibration import Calibration
+from jointdr.prediction.heads.descriptions import feature_kinds, raw_descriptions
+from jointdr.prediction.heads.head import EntitySet, Head
+from jointdr.prediction.heads.members import Answers, EntityKernels, RecipeKernels, Stack, StagesHead
+from jointdr.prediction.heads.stages import Recipe, Scores, Stage, fit_stages
+from jointdr.prediction.search.bench import Bench, Sides, Similarities, Trial
+from jointdr.prediction.search.learned import LearnedSimilarities
+from jointdr.prediction.search.menu import kernel_options, screen, with_profiles
+from jointdr.prediction.search.parts import Part, fit_effects, known_scores, make_parts, new_sides
+from jointdr.prediction.search.sampling import sample_entities
+from jointdr.prediction.search.stack import Stacked, stack_trials
+from jointdr.runtime import Array, Progress
+
+QUESTIONS: tuple[By, ...] = ("rows", "columns", "both", "pairs")
+SCREENED = 700  # entities of a kind that recipes are screened on, at most
+SOLVED = 400  # the same where only some pairs are known, and every fit takes conjugate gradients
+FOLDS = 5
+ENOUGH = {True: 3, False: 2}  # folds that are held out in turn where data is large, of complete grids and of others
+PERCENTILES = 200  # known rows whose unknown pairs give the ranks of scores
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The model that was chosen for one question.
+
+    Attributes
+    ----------
+    by : {"rows", "columns", "both", "pairs"}
+    recipes, weights : tuples
+        Its members.
+    scores : tuple of float
+        The criterion of each member alone.
+    score, error : float
+        The criterion of the whole on held-out parts, and its standard error; NaN where nothing could be held out.
+    baseline : float
+        That of row and column effects alone: popularity, for implicit feedback.
+    calibration : Calibration or None
+    failures : dict of str to str
+        Recipes that could not be fitted, and why.
+    fits : int
+        Complete fits that were made to choose.
+    """
+
+    by: By
+    recipes: tuple[Recipe, ...]
+    weights: tuple[float, ...]
+    scores: tuple[float, ...] = ()
+    score: float = float("nan")
+    error: float = float("nan")
+    baseline: float = float("nan")
+    calibration: Calibration | None = None
+    failures: dict[str, str] = field(default_factory=dict)
+    fits: int = 0
+
+    @property
+    def is_baseline(self) -> bool:
+        return all(recipe.head == "effects" for recipe in self.recipes)
+
+
+@dataclass(frozen=True)
+class Task:
+    """The data, and how its questions are answered."""
+
+    dyads: Dyads
+    uses: tuple[By, ...]
+    criterion: str
+    max_fits: int
+    embedding: ViewsTransformer | None
+    random_state: Any = None
+
+    @property
+    def kinds(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return feature_kinds(self.dyads.A), feature_kinds(self.dyads.B)
+
+
+def choose_answers(task: Task, progress: bool | None = None) -> list[Answer]:
+    """An answer for each question; the same for the same random state, whichever others are asked."""
+    rng = check_random_state(task.random_state)
+    seeds = dict(zip(QUESTIONS, rng.randint(2**31 - 1, size=len(QUESTIONS)), strict=True))
+    found = []
+    with Progress(len(task.uses), "choosing", progress) as bar:
+        for by in task.uses:
+            found.append(choose_answer(task, by, np.random.RandomState(seeds[by])))
+            bar.step()
+    return found
+
+
+def choose_answer(task: Task, by: By, rng: np.random.RandomState) -> Answer:
+    """The answer to one question."""
+    dyads, implicit = task.dyads, task.dyads.is_implicit
+    new = new_sides(by)
+    simple = Recipe("effects", effects=(not new[0], not new[1]))
+    small = sample_entities(dyads, by, SCREENED if dyads.is_complete else SOLVED, rng)
+    bench = _bench(task, small, by, rng)
+    if not bench.parts:
+        return Answer(by, (simple,), (1.0,))
+    sides = bench.similarities.descriptions
+    # Coordinates are made of known scores, which pairs of known entities are described by anyway.
+    learned = bench.similarities.learn is not None and by != "pairs"
+    options = tuple(kernel_options(side, learned) for side in sides)
+    recipes = _screened(bench, by, (options[0], options[1]), dyads, implicit)
+    if small is not dyads:
+        failures = bench.failures
+        bench = _bench(task, dyads, by, rng, np.float32)
+        bench.failures |= failures
+    baseline = bench.try_recipe(simple)[0]
+    trials = [baseline]
+    for recipe in recipes:
+        if small is dyads or bench.fits + (recipe.rounds + 1) * len(bench.parts) <= task.max_fits:
+            trials += bench.try_recipe(recipe)
+    stacked = stack_trials(bench, _distinct(trials), baseline)
+    error = float(np.std(stacked.values, ddof=1) / np.sqrt(len(stacked.values))) if len(stacked.values) > 1 else np.nan
+    return Answer(
+        by,
+        tuple(trial.recipe for trial in stacked.trials),
+        stacked.weights,
+        tuple(trial.mean for trial in stacked.trials),
+        stacked.mean,
+        error,
+        baseline.mean,
+        _calibrate(stacked, bench.parts, by, implicit),
+        bench.failures,
+        bench.fits,
+    )
+
+
+def _screened(bench: Bench, by: By, options: Any, dyads: Dyads, implicit: bool) -> list[Recipe]:
+    """Recipes that are worth complete fits, the best first."""
+    try:
+        recipes = screen(bench, by, options, dyads.is_complete)
+    except ValueError as error:
+        bench.failures["screening"] = str(error)
+        return []
+    if not recipes:
+        return []
+    tried = [
+        (recipe, bench.try_recipe(recipe)) for recipe in with_profiles(recipes[0], by, dyads.is_complete, implicit)
+    ]
+    by_kind: dict[Any, tuple[Recipe, float]] = {}
+    for recipe, trials in tried:  # of each kind of profiles the best share
+        if trials:
+            kind = (recipe.profile, recipe.profiles[0] > 0, recipe.profiles[1] > 0)
+            value = max(trial.mean for trial in trials)
+            if kind not in by_kind or value > by_kind[kind][1]:
+                by_kind[kind] = recipe, value
+    return [*(recipe for recipe, _ in sorted(by_kind.values(), key=lambda item: -item[1])), *recipes]
+
+
+def _distinct(trials: Sequence[Trial]) -> list[Trial]:
+    """Without stages that several recipes begin with."""
+    found: dict[Recipe, Trial] = {}
+    for trial in trials:
+        recipe = trial.recipe
+        if recipe.rounds == 0:
+            recipe = replace(recipe, profiles=(0.0, 0.0), profile="filled")
+        found.setdefault(recipe, replace(trial, recipe=recipe))
+    return list(found.values())
+
+
+def _bench(task: Task, dyads: Dyads, by: By, rng: np.random.RandomState, dtype: Any = np.float64) -> Bench:
+    scores, implicit = known_scores(dyads), dyads.is_implicit
+    units = {"rows": dyads.shape[0], "columns": dyads.shape[1], "both": min(dyads.shape)}
+    held = units.get(by, np.count_nonzero(scores.Y) if implicit else dyads.n_observed)
+    folds = min(FOLDS, int(held))
+    parts: list[Part] = []
+    if folds >= 2:
+        for _ in range(3 if held < 40 else 2 if held < 100 else 1):  # small splits are noisy
+            parts += make_parts(scores, implicit, by, folds, rng)
+    if max(task.dyads.shape) > (SCREENED if task.dyads.is_complete else SOLVED) and held >= 100:
+        parts = parts[: ENOUGH[task.dyads.is_complete]]
+    raw = [raw_descriptions(dyads, k, kinds) for k, kinds in enumerate(task.kinds)]
+    learn = None if task.embedding is None else LearnedSimilarities(dyads, task.embedding)
+    return Bench(parts, Similarities((raw[0], raw[1]), learn, dtype), task.criterion, implicit)
+
+
+def _calibrate(stacked: Stacked, parts: Sequence[Part], by: By, implicit: bool) -> Calibration | None:
+    """Notes on scores, from the out-of-fold predictions of the stack."""
+    if implicit and by == "pairs":
+        return None  # by ranks, once the model is fitted
+    chosen = [
+        P.ravel() if part.judged is None else P[part.judged] for P, part in zip(stacked.predictions, parts, strict=True)
+    ]
+    predicted, truth = np.concatenate(chosen), np.concatenate([part.values for part in parts])
+    return Calibration.of_listed(predicted, truth > 0) if implicit else Calibration.of_residuals(predicted, truth)
+
+
+# ---------------------------------------------------------------- fitted models
+
+
+def fit_answers(dyads: Dyads, answers: Sequence[Answer], descriptions: Sides, scores: Scores | None = None) -> Answers:
+    """The members of all answers, fitted to all scores."""
+    scores = known_scores(dyads) if scores is None else scores
+    kernels = EntityKernels(descriptions)
+    fitted: dict[Recipe, list[Stage]] = {}
+    longest: dict[Recipe, int] = {}
+    for answer in answers:
+        for recipe in answer.recipes:
+            family = replace(recipe, rounds=0)
+            longest[family] = max(longest.get(family, 0), recipe.rounds)
+    heads: dict[str, Head] = {}
+    calibrations: dict[str, Calibration] = {}
+    for answer in answers:
+        members = []
+        for recipe in answer.recipes:
+            family = replace(recipe, rounds=0)
+            whole = replace(recipe, rounds=longest[family])
+            if whole not in fitted:
+                stages = fit_stages(whole, scores, RecipeKernels(kernels, whole), fit_effects(scores, whole.effects))
+                fitted[whole] = stages
+            stages = fitted[whole]
+            stage = stages[len(stages) - 1 - (whole.rounds - recipe.rounds)]
+            members.append(StagesHead(stage, RecipeKernels(kernels, recipe)))
+        heads[answer.by] = Stack(tuple(members), answer.weights)
+        if answer.calibration is not None:
+            calibrations[answer.by] = answer.calibration
+    found = Answers(heads, calibrations)
+    if dyads.is_implicit and "pairs" in heads:
+        ranks = _rank_scores(found, scores.Y)
+        if ranks is not None:
+            calibrations["pairs"] = ranks
+    return found
+
+
+def _rank_scores(head: Answers, Y: Array) -> Calibration | None:
+    """The distribution of the scores of unknown pairs, of some known rows."""
+    at = np.linspace(0, len(Y) - 1, min(PERCENTILES, len(Y))).astype(int)
+    rows, columns = EntitySet(len(at), indices=at), EntitySet(Y.shape[1])
+    S = head.heads["pairs"].scorer(rows, columns, 1e8)(slice(0, len(at))).scores
+    return Calibration.of_ranks(S[Y[at] == 0])
