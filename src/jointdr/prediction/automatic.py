@@ -9,13 +9,14 @@ import numpy as np
 
 from jointdr.data import By, Dyads, Entities
 from jointdr.estimators import ViewsTransformer
-from jointdr.prediction.heads.descriptions import Description, raw_descriptions, tables_of
+from jointdr.prediction.heads.descriptions import Description, feature_kinds, raw_descriptions, tables_of
 from jointdr.prediction.heads.head import EntitySet, Tables
 from jointdr.prediction.heads.members import Answers, Stack, StagesHead
 from jointdr.prediction.heads.stages import Recipe
 from jointdr.prediction.search.answers import QUESTIONS, Answer, Task, choose_answers, fit_answers
 from jointdr.prediction.search.bench import Sides
 from jointdr.prediction.search.criterion import check_criterion
+from jointdr.prediction.search.large import is_large
 from jointdr.prediction.search.learned import default_embedding, fit_embedding
 from jointdr.runtime import Array, check_integer
 
@@ -174,7 +175,9 @@ def fit_automatic(
     random_state : int, RandomState or None
     progress : bool, optional
     """
-    if isinstance(embedding, str):
+    if is_large(dyads):
+        embedding = None
+    elif isinstance(embedding, str):
         embedding = default_embedding(dyads)
     elif embedding is not None and min(dyads.n_features) == 0:
         embedding = None
@@ -190,7 +193,8 @@ def fit_automatic(
 
 def describe_sides(dyads: Dyads, embedding: ViewsTransformer | None) -> Sides:
     """All descriptions of both sides: those of features, similarities, and coordinates of a fitted embedding."""
-    found = [list(raw_descriptions(dyads, k)) for k in (0, 1)]
+    linear = is_large(dyads)
+    found = [list(raw_descriptions(dyads, k, feature_kinds(X, linear))) for k, X in enumerate((dyads.A, dyads.B))]
     if embedding is not None:
         for k, X in enumerate((dyads.A, dyads.B)):
             found[k].append(Description.of_embedding(embedding.solution_, k, X))

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from jointdr.data import Dyads
+from jointdr.estimators import ViewsTransformer
 from jointdr.prediction.automatic import AutomaticParts, describe_sides
 from jointdr.prediction.heads.calibration import Calibration
+from jointdr.prediction.heads.descriptions import tables_of
 from jointdr.prediction.heads.effects import Effects
 from jointdr.prediction.heads.head import Head
 from jointdr.prediction.heads.members import Answers, EntityKernels, RecipeKernels, Stack, StagesHead
 from jointdr.prediction.heads.parts import embedding_from_arrays, embedding_to_arrays
 from jointdr.prediction.heads.stages import Recipe, Stage, Term
-from jointdr.prediction.search.answers import Answer
+from jointdr.prediction.search.answers import Answer, fit_answers
+from jointdr.prediction.search.large import is_large
 from jointdr.prediction.search.parts import fit_effects, known_scores
 from jointdr.runtime import Array, checked_array, matrix_from_arrays, matrix_to_arrays
 
@@ -89,6 +92,9 @@ def automatic_from_arrays(
     """The inverse of `automatic_to_arrays`, for the dyads of the fit; a ValueError unless they belong together."""
     embedding = embedding_from_arrays(header["embedding"], arrays, family) if "embedding" in header else None
     descriptions = describe_sides(dyads, embedding)
+    if is_large(dyads):
+        answers = [_answer_from(kept, descriptions) for kept in header["answers"]]
+        return _parts_of(dyads, embedding, answers, fit_answers(dyads, answers, descriptions), header)
     kernels, scores = EntityKernels(descriptions), known_scores(dyads)
     effects: dict[tuple[bool, bool], Effects] = {}
     stages: list[Stage] = []
@@ -136,16 +142,20 @@ def automatic_from_arrays(
             found_notes = Calibration.from_arrays(kept["calibration"], arrays, f"calibration.{answer.by}")
             calibrations[answer.by] = found_notes
         answers.append(answer)
-    tables = tuple((X, *dyads.similarities[k].values()) for k, X in enumerate((dyads.A, dyads.B)))
-    labels = tuple(tuple(d.label for d in side) for side in descriptions)
-    return AutomaticParts(
-        (tables[0], tables[1]),
-        (labels[0], labels[1]),
-        embedding,
-        tuple(answers),
-        Answers(heads, calibrations),
-        str(header["criterion"]),
-    )
+    return _parts_of(dyads, embedding, answers, Answers(heads, calibrations), header)
+
+
+def _parts_of(
+    dyads: Dyads,
+    embedding: ViewsTransformer | None,
+    answers: Sequence[Answer],
+    head: Answers,
+    header: Mapping[str, Any],
+) -> AutomaticParts:
+    sides = describe_sides(dyads, embedding)
+    labels = tuple(tuple(d.label for d in side) for side in sides)
+    tables = (tables_of(dyads, 0), tables_of(dyads, 1))
+    return AutomaticParts(tables, (labels[0], labels[1]), embedding, tuple(answers), head, str(header["criterion"]))
 
 
 def _answer_to_header(head: Answers, answer: Answer, stages: list[Stage], arrays: dict[str, Array]) -> dict[str, Any]:

@@ -31,7 +31,8 @@ class Description:
     ----------
     name : str
         "features", "coordinates", or the name of a similarity matrix.
-    kind : {"cosine", "gaussian", "tanimoto", "given", "identity"}
+    kind : {"cosine", "gaussian", "tanimoto", "linear", "given", "identity"}
+        "linear" is the inner product of standardized features, which is not bounded by 1.
         "identity" is for entities without any description: each is similar to itself alone.
     source : int
         The table of new entities that it takes: 0 for features, 1, 2, ... for given similarities.
@@ -68,7 +69,7 @@ class Description:
     @staticmethod
     def of_features(X: Array, kind: str) -> Description:
         """Raw features: Gaussian similarities of standardized ones, cosines, or Tanimoto's of bits."""
-        if kind != "gaussian":
+        if kind not in ("gaussian", "linear"):
             description = Description("features", kind, 0, X)
         else:
             center, scale = None, None
@@ -99,6 +100,8 @@ class Description:
             center = np.asarray(points.mean(axis=0)).ravel()
             spread = 2.0 * (float(squares.mean()) - float(center @ center)) if len(squares) else 1.0
             unit = spread if spread > 0 else 1.0
+        elif self.kind == "linear":
+            unit = float(np.mean(_row_squares(points))) or 1.0
         return replace(self, points=points, unit=unit)
 
     def _standardize(self, X: Array) -> Array:
@@ -131,6 +134,9 @@ class Description:
             D *= -0.5 / self.unit
             return np.exp(D, out=D)
         S = np.asarray(dense(Z @ P.T), dtype=float)
+        if self.kind == "linear":
+            S /= self.unit
+            return S
         if self.kind == "cosine":
             return np.clip(S, 0.0, 1.0, out=S)
         total = _row_squares(Z)[:, None] + _row_squares(P) - S
@@ -157,13 +163,14 @@ def tables_of(dyads: Dyads, k: int) -> Tables:
     return ((dyads.A, dyads.B)[k], *dyads.similarities[k].values())
 
 
-def feature_kinds(X: Array) -> tuple[str, ...]:
-    """The similarities that suit a table of features."""
+def feature_kinds(X: Array, linear: bool = False) -> tuple[str, ...]:
+    """The similarities that suit a table of features; with `linear` their inner products too."""
     if X.shape[1] == 0:
         return ()
+    more = ("linear",) if linear else ()
     if is_bits(X):
-        return ("tanimoto", "cosine")
-    return ("cosine",) if is_sparse(X) else ("cosine", "gaussian")
+        return ("tanimoto", "cosine", *more)
+    return ("cosine", *more) if is_sparse(X) else ("cosine", "gaussian", *more)
 
 
 def raw_descriptions(dyads: Dyads, k: int, kinds: tuple[str, ...] | None = None) -> tuple[Description, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from jointdr.prediction.heads.calibration import Calibration
 from jointdr.prediction.heads.descriptions import Description
+from jointdr.prediction.heads.effects import Effects
 from jointdr.prediction.heads.head import EntitySet, Head, Tables
 from jointdr.prediction.heads.stages import Recipe, Seen, Stage, Term, mix_similarities
 from jointdr.prediction.ranking import ScoreBlock, Scorer
@@ -96,6 +97,22 @@ class StagesHead(Head):
 
 
 @dataclass(frozen=True)
+class EffectsHead(Head):
+    """Row and column effects alone, for any number of entities."""
+
+    effects: Effects
+
+    def scorer(self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False) -> Scorer:
+        """A function from a slice of these rows to their scores with all of these columns."""
+        r, c = self.effects.of(rows, columns)
+        return lambda at: ScoreBlock(np.add.outer(r[at], c))
+
+    def pair_weights(self, row: EntitySet, column: EntitySet) -> Array:
+        """The factor of each known score in the prediction of one pair."""
+        return self.effects.weights(*(None if one.indices is None else int(one.indices[0]) for one in (row, column)))
+
+
+@dataclass(frozen=True)
 class Stack(Head):
     """A weighted sum of heads."""
 
@@ -121,7 +138,8 @@ class Stack(Head):
     def pair_weights(self, row: EntitySet, column: EntitySet) -> Array:
         """The factor of each known score in the prediction of one pair, (m_A, m_B)."""
         parts = zip(self.weights, self.members, strict=True)
-        return sum(weight * np.asarray(member.pair_weights(row, column)) for weight, member in parts)
+        found = [weight * member.pair_weights(row, column) for weight, member in parts]
+        return found[0] if len(found) == 1 else sum(found)
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ class Coordinates:
         Z = Z.toarray() if is_sparse(Z) else Z
         constant = float(np.sqrt(np.mean(Z**2))) or 1.0
         X = _with_constant(Z, constant)
-        rotation, values = _diagonal(X)
+        rotation, values = rotate_to_diagonal(X)
         return Coordinates(None, rotation, X @ rotation, values, constant)
 
     @staticmethod
@@ -69,18 +69,18 @@ class Coordinates:
         """Features whose inner products are the kernel; O(p³ + m p²) for p landmarks, all entities if they are few."""
         everything = slice(0, kernel.count)
         if kernel.count <= LANDMARKS:
-            values, Q = _positive_eigenpairs(kernel.similarities_at(None, everything) + CONSTANT)
+            values, Q = positive_eigenpairs(kernel.similarities_at(None, everything) + CONSTANT)
             return Coordinates(kernel, Q / np.sqrt(values), Q * np.sqrt(values), values, CONSTANT)
         count = max(1, min(LANDMARKS, MOST_FEATURES // kernel.count))
         instead = "use head='kernel' or head='bilinear'"
         memory.require(16.0 * count * kernel.count, f"The kernels of {kernel.count} entities with {count}", instead)
         landmarks = kernel.take(np.sort(rng.choice(kernel.count, count, replace=False)))
-        values, Q = _positive_eigenpairs(landmarks.similarities_at(None, slice(0, count)) + CONSTANT)
+        values, Q = positive_eigenpairs(landmarks.similarities_at(None, slice(0, count)) + CONSTANT)
         points = tuple(part.points for part in kernel.kernels)
         X = np.empty((kernel.count, len(values)))
         for at in slices(kernel.count, AT_ONCE):
             X[at] = (landmarks.similarities_at(points, at) + CONSTANT) @ (Q / np.sqrt(values))
-        rotation, diagonal = _diagonal(X)
+        rotation, diagonal = rotate_to_diagonal(X)
         return Coordinates(landmarks, Q / np.sqrt(values) @ rotation, X @ rotation, diagonal, CONSTANT)
 
     def features(self, some: EntitySet, at: slice) -> Array:
@@ -97,14 +97,14 @@ def _with_constant(Z: Array, constant: float) -> Array:
     return np.hstack([Z, np.full((len(Z), 1), constant)])
 
 
-def _positive_eigenpairs(K: Array) -> tuple[Array, Array]:
+def positive_eigenpairs(K: Array) -> tuple[Array, Array]:
     """The positive eigenvalues of a kernel matrix, and their eigenvectors."""
     values, Q = np.linalg.eigh(K)
     kept = values > 1e-10 * values[-1]
     return values[kept], Q[:, kept]
 
 
-def _diagonal(X: Array) -> tuple[Array, Array]:
+def rotate_to_diagonal(X: Array) -> tuple[Array, Array]:
     """The rotation that makes XᵀX diagonal, without directions that X does not have, and the diagonal."""
     values, P = np.linalg.eigh(X.T @ X)
     kept = values > 1e-12 * values[-1]
@@ -134,7 +134,20 @@ class GridRidge(Head):
         a, b = coordinates
         share = 1.0 if complete else Y.nnz / (Y.shape[0] * Y.shape[1])
         curvature = share * np.outer(a.values, b.values)
-        penalty = alpha * float(curvature.mean())
+        return GridRidge.solve(Y, complete, coordinates, alpha * float(curvature.mean()), reduction)
+
+    @staticmethod
+    def solve(
+        Y: Array,
+        complete: bool,
+        coordinates: tuple[Coordinates, Coordinates],
+        penalty: float,
+        reduction: float = REDUCTION,
+    ) -> GridRidge:
+        """Fit with this λ."""
+        a, b = coordinates
+        share = 1.0 if complete else Y.nnz / (Y.shape[0] * Y.shape[1])
+        curvature = share * np.outer(a.values, b.values)
         mean = float(Y.sum()) / (Y.shape[0] * Y.shape[1] * share)
         if complete:
             pairs = None

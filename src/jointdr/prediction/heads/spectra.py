@@ -23,7 +23,9 @@ from jointdr.runtime import Array
 
 # Eigenvalues below this share of the largest are left out, so that an indefinite matrix of similarities is replaced
 # by the nearest kernel.
-SMALLEST = 1e-9
+SMALLEST = 1e-7
+
+EXACTLY, LANDMARKS = 2500, 1500  # entities whose kernel is decomposed as it is, and columns of it for more of them
 
 ITERATIONS = 500  # of conjugate gradients, at most
 EXACT, ROUGH = 1e-5, 3e-3  # the residual at which they end: for a fitted model, and where settings are compared
@@ -38,13 +40,22 @@ class Spectrum:
     vectors: Array  # (m, q)
 
     @staticmethod
-    def of(K: Array) -> Spectrum:
-        """O(m³); K is overwritten."""
-        values, Q = np.linalg.eigh(K)
-        kept = values > SMALLEST * max(float(values[-1]), np.finfo(float).tiny)
-        if kept.all():
-            return Spectrum(values, Q)
-        return Spectrum(values[kept], Q[:, kept])
+    def of(K: Array, most: int = EXACTLY, landmarks: int = LANDMARKS) -> Spectrum:
+        """All of them for up to `most` entities, in O(m³); otherwise those of Nyström's approximation, in O(m p²)."""
+        if len(K) <= most:
+            return Spectrum(*_positive(K))
+        at = np.sort(np.random.RandomState(0).choice(len(K), landmarks, replace=False))
+        values, Q = _positive(K[np.ix_(at, at)])
+        X = K[:, at] @ (Q / np.sqrt(values))
+        squares, V = _positive(X.T @ X)
+        return Spectrum(squares, X @ (V / np.sqrt(squares)))
+
+
+def _positive(K: Array) -> tuple[Array, Array]:
+    """The positive eigenvalues of a symmetric matrix, and their eigenvectors."""
+    values, Q = np.linalg.eigh(K)
+    kept = values > SMALLEST * max(float(values[-1]), float(np.finfo(float).tiny))
+    return (values, Q) if kept.all() else (values[kept], Q[:, kept])
 
 
 def kronecker_filter(a: Spectrum, b: Spectrum, penalty: float, share: float = 1.0) -> Array:

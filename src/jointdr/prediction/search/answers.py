@@ -8,20 +8,23 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
 
 from jointdr.data import By, Dyads
 from jointdr.estimators import ViewsTransformer
 from jointdr.prediction.heads.calibration import Calibration
 from jointdr.prediction.heads.descriptions import feature_kinds, raw_descriptions
+from jointdr.prediction.heads.effects import Effects
 from jointdr.prediction.heads.head import EntitySet, Head
-from jointdr.prediction.heads.members import Answers, EntityKernels, RecipeKernels, Stack, StagesHead
-from jointdr.prediction.heads.stages import Recipe, Scores, Stage, fit_stages
+from jointdr.prediction.heads.members import Answers, EffectsHead, EntityKernels, RecipeKernels, Stack, StagesHead
+from jointdr.prediction.heads.stages import Recipe, Scores, Stage, Term, fit_stages
 from jointdr.prediction.search.bench import Bench, Sides, Similarities, Trial
+from jointdr.prediction.search.large import choose_recipe, fit_large, is_large
 from jointdr.prediction.search.learned import LearnedSimilarities
-from jointdr.prediction.search.menu import kernel_options, screen, with_profiles
+from jointdr.prediction.search.menu import Options, kernel_options, screen, with_profiles
 from jointdr.prediction.search.parts import Part, fit_effects, known_scores, make_parts, new_sides
 from jointdr.prediction.search.sampling import sample_entities
-from jointdr.prediction.search.stack import Stacked, stack_trials
+from jointdr.prediction.search.stack import Stacked, is_no_better, stack_trials
 from jointdr.runtime import Array, Progress
 
 QUESTIONS: tuple[By, ...] = ("rows", "columns", "both", "pairs")
@@ -83,7 +86,7 @@ class Task:
 
     @property
     def kinds(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        return feature_kinds(self.dyads.A), feature_kinds(self.dyads.B)
+        return feature_kinds(self.dyads.A, is_large(self.dyads)), feature_kinds(self.dyads.B, is_large(self.dyads))
 
 
 def choose_answers(task: Task, progress: bool | None = None) -> list[Answer]:
@@ -103,15 +106,13 @@ def choose_answer(task: Task, by: By, rng: np.random.RandomState) -> Answer:
     dyads, implicit = task.dyads, task.dyads.is_implicit
     new = new_sides(by)
     simple = Recipe("effects", effects=(not new[0], not new[1]))
-    small = sample_entities(dyads, by, SCREENED if dyads.is_complete else SOLVED, rng)
-    bench = _bench(task, small, by, rng)
-    if not bench.parts:
-        return Answer(by, (simple,), (1.0,))
-    sides = bench.similarities.descriptions
-    # Coordinates are made of known scores, which pairs of known entities are described by anyway.
-    learned = bench.similarities.learn is not None and by != "pairs"
-    options = tuple(kernel_options(side, learned) for side in sides)
-    recipes = _screened(bench, by, (options[0], options[1]), dyads, implicit)
+    most = SCREENED if dyads.is_complete and not is_large(dyads) else SOLVED
+    small = sample_entities(dyads, by, most, rng)
+    with threadpool_limits(1 if max(small.shape) <= SCREENED else None):  # threads cost more than small products do
+        bench = _bench(task, small, by, rng)
+        recipes, answer = _screen_sample(task, bench, by, simple)
+    if answer is not None:
+        return answer
     if small is not dyads:
         failures = bench.failures
         bench = _bench(task, dyads, by, rng, np.float32)
@@ -135,6 +136,34 @@ def choose_answer(task: Task, by: By, rng: np.random.RandomState) -> Answer:
         bench.failures,
         bench.fits,
     )
+
+
+def _screen_sample(task: Task, bench: Bench, by: By, simple: Recipe) -> tuple[list[Recipe], Answer | None]:
+    """Recipes worth complete fits; or the answer, where there is nothing to choose by or very much to fit."""
+    if not bench.parts:
+        return [], Answer(by, (simple,), (1.0,))
+    sides = bench.similarities.descriptions
+    if is_large(task.dyads):
+        return [], _choose_large(bench, by, sides, simple)
+    # Coordinates are made of known scores, which pairs of known entities are described by anyway.
+    learned = bench.similarities.learn is not None and by != "pairs"
+    options = (kernel_options(sides[0], learned), kernel_options(sides[1], learned))
+    return _screened(bench, by, options, task.dyads, task.dyads.is_implicit), None
+
+
+def _choose_large(bench: Bench, by: By, sides: Sides, simple: Recipe) -> Answer:
+    """One recipe, by a sample of the entities, of those that can be fitted to all of them."""
+    linear: tuple[Options, Options] = ([], [])
+    for k, side in enumerate(sides):
+        linear[k].extend((Term(n),) for n, d in enumerate(side) if d.kind == "linear")
+    options = (kernel_options(sides[0], learned=False), kernel_options(sides[1], learned=False))
+    baseline = bench.try_recipe(simple)[0]
+    best = choose_recipe(bench, by, linear, options)
+    if best is None or is_no_better(best.values, baseline.values):
+        best = baseline
+    error = float(np.std(best.values, ddof=1) / np.sqrt(len(best.values))) if len(best.values) > 1 else np.nan
+    scores = (best.mean,)
+    return Answer(by, (best.recipe,), (1.0,), scores, best.mean, error, baseline.mean, None, bench.failures, bench.fits)
 
 
 def _screened(bench: Bench, by: By, options: Any, dyads: Dyads, implicit: bool) -> list[Recipe]:
@@ -183,7 +212,9 @@ def _bench(task: Task, dyads: Dyads, by: By, rng: np.random.RandomState, dtype: 
         parts = parts[: ENOUGH[task.dyads.is_complete]]
     raw = [raw_descriptions(dyads, k, kinds) for k, kinds in enumerate(task.kinds)]
     learn = None if task.embedding is None else LearnedSimilarities(dyads, task.embedding)
-    return Bench(parts, Similarities((raw[0], raw[1]), learn, dtype), task.criterion, implicit)
+    if is_large(task.dyads):
+        parts = parts[:3]
+    return Bench(scores, parts, Similarities((raw[0], raw[1]), learn, dtype), task.criterion, implicit)
 
 
 def _calibrate(stacked: Stacked, parts: Sequence[Part], by: By, implicit: bool) -> Calibration | None:
@@ -202,6 +233,8 @@ def _calibrate(stacked: Stacked, parts: Sequence[Part], by: By, implicit: bool) 
 
 def fit_answers(dyads: Dyads, answers: Sequence[Answer], descriptions: Sides, scores: Scores | None = None) -> Answers:
     """The members of all answers, fitted to all scores."""
+    if is_large(dyads):
+        return Answers({answer.by: fit_large_answer(dyads, answer, descriptions) for answer in answers})
     scores = known_scores(dyads) if scores is None else scores
     kernels = EntityKernels(descriptions)
     fitted: dict[Recipe, list[Stage]] = {}
@@ -232,6 +265,16 @@ def fit_answers(dyads: Dyads, answers: Sequence[Answer], descriptions: Sides, sc
         if ranks is not None:
             calibrations["pairs"] = ranks
     return found
+
+
+def fit_large_answer(dyads: Dyads, answer: Answer, descriptions: Sides) -> Head:
+    """The only member of an answer about very many entities."""
+    (recipe,) = answer.recipes
+    if recipe.head == "effects":
+        shrinkage = Effects.fit(dyads.Y, dyads.is_complete).shrinkage
+        a, b = (found if used else np.inf for found, used in zip(shrinkage, recipe.effects, strict=True))
+        return Stack((EffectsHead(Effects.fit(dyads.Y, dyads.is_complete, (a, b))),), (1.0,))
+    return Stack((fit_large(recipe, dyads, descriptions),), (1.0,))
 
 
 def _rank_scores(head: Answers, Y: Array) -> Calibration | None:

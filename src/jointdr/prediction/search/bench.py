@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from jointdr.data import By
 from jointdr.prediction.heads.descriptions import Description
-from jointdr.prediction.heads.spectra import ROUGH, Spectrum
-from jointdr.prediction.heads.stages import CONSTANT, GivenKernels, Recipe, Term, fit_stages, mix_similarities
+from jointdr.prediction.heads.spectra import ROUGH, Spectrum, leave_out
+from jointdr.prediction.heads.stages import CONSTANT, GivenKernels, Recipe, Scores, Term, fit_stages, mix_similarities
 from jointdr.prediction.search.criterion import judge_predictions
 from jointdr.prediction.search.parts import Part
 from jointdr.runtime import Array
@@ -61,8 +62,10 @@ class Trial:
 class Bench:
     """The parts of one question, on which recipes are fitted and judged."""
 
-    def __init__(self, parts: Sequence[Part], similarities: Similarities, criterion: str, implicit: bool) -> None:
-        self.parts, self.similarities = list(parts), similarities
+    def __init__(
+        self, scores: Scores, parts: Sequence[Part], similarities: Similarities, criterion: str, implicit: bool
+    ) -> None:
+        self.scores, self.parts, self.similarities = scores, list(parts), similarities
         self.criterion, self.implicit = criterion, implicit
         self.spectra: dict[object, Spectrum] = {}
         self.kernels: dict[object, Array] = {}
@@ -141,6 +144,21 @@ class Bench:
             self.coefficients[plain, number] = stages[0].coefficients
         seen = [part.seen(k, K[k]) for k in (0, 1)]
         return [stage.scores(*seen) for stage in stages]
+
+    def best_penalties(self, recipe: Recipe, by: By, pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+        """Those of two-step ridge that are best for what is left out one at a time, in closed form.
+
+        The middle ones where kernels are learned from scores, for which leaving out in this way is not exact.
+        """
+        if any(self._is_learned(k, recipe.terms(k)) for k in (0, 1)):
+            return pairs[len(pairs) // 2]
+        a, b = (Spectrum.of(self.kernel(k, recipe.terms(k), 0) + CONSTANT) for k in (0, 1))
+        Y = self.scores.Y
+        found = []
+        for pair in pairs:
+            F = Y.mean() + leave_out(by, a, b, Y - Y.mean(), pair)
+            found.append(judge_predictions(self.criterion, F, Y, None, by == "columns", self.implicit))
+        return pairs[int(np.argmax(found))]
 
     def judge(self, predictions: Array, part: Part) -> float:
         return judge_predictions(

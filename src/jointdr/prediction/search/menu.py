@@ -16,10 +16,12 @@ POWERS = {
     "gaussian": (2.0, 8.0),
     "tanimoto": (1.0, 2.0),
     "given": (1.0, 2.0, 4.0),
+    "linear": (1.0,),
     "identity": (1.0,),
 }
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 START = 0.3  # the penalty at which kernels are compared
+TWO_STEPS = (0.03, 0.3, 3.0)  # penalties of each side of two-step ridge
 SHARP = (2.0, 4.0, 8.0, 16.0)  # powers of the kernels of neighbors
 BORROWED = (0.1, 0.5, 1.0)
 SHARES = (0.3, 0.6)  # of profiles
@@ -31,7 +33,12 @@ Options = list[tuple[Term, ...]]
 
 def kernel_options(descriptions: Sequence[Description], learned: bool) -> Options:
     """The kernels that are tried for one side."""
-    found: Options = [(Term(number, power),) for number, d in enumerate(descriptions) for power in POWERS[d.kind]]
+    found: Options = [
+        (Term(number, power),)
+        for number, description in enumerate(descriptions)
+        if description.kind != "linear"
+        for power in POWERS[description.kind]
+    ]
     if learned:
         found += [(Term(len(descriptions), power),) for power in (1.0, 3.0)]
     return found
@@ -69,10 +76,9 @@ def screen(bench: Bench, by: By, options: tuple[Options, Options], complete: boo
         recipes.append(_best(bench, [_with_penalty(plain, p) for p in PENALTIES]).recipe)
     plain = recipes[-1]
     if complete:
-        pairs = [(p, q) for p in (0.1, 1.0) for q in (0.1, 1.0)]
-        two = _tried(bench, [replace(plain, head="two-step", penalties=pair) for pair in pairs])
-        if two:
-            recipes.append(max(two, key=lambda trial: trial.mean).recipe)
+        two = replace(plain, head="two-step", effects=(False, False))
+        pairs = [(p, q) for p in TWO_STEPS for q in TWO_STEPS]
+        recipes.append(replace(two, penalties=bench.best_penalties(two, by, pairs)))
     recipes.append(_neighbors(bench, plain, new))
     return recipes
 

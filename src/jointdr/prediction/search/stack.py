@@ -52,7 +52,7 @@ def stack_trials(bench: Bench, trials: Sequence[Trial], baseline: Trial) -> Stac
         value, values, total = gained[0], gained[2], gained[3]
         counts[gained[1]] += 1.0
     weights = counts / counts.sum() * np.array(scales)
-    if _is_no_better(values, baseline.values):
+    if is_no_better(values, baseline.values):
         return Stacked((baseline,), (1.0,), baseline.values, baseline.predictions)
     if bench.implicit:
         factor = _slope(total, bench)
@@ -77,7 +77,8 @@ def _slope(predictions: Sequence[Array], bench: Bench) -> float:
     return product / square if product > 0 and square > 0 else 1.0
 
 
-def _is_no_better(values: Array, baseline: Array) -> bool:
+def is_no_better(values: Array, baseline: Array) -> bool:
+    """Whether values on the same parts are not higher by more than one standard error of the differences."""
     difference = values - baseline
     error = float(np.std(difference, ddof=1)) / np.sqrt(len(difference)) if len(difference) > 1 else 0.0
     return not float(difference.mean()) > error
