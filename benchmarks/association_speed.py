@@ -51,13 +51,13 @@ def predict() -> None:
 
 def predicted(name: str, dyads: Dyads) -> None:
     train, A_new = dyads.rows(slice(0, 2122)), dyads.A[2122:]
-    model = AssociationModel(JDR(80), bandwidth=0.3).fit(train)
+    model = AssociationModel(JDR(80), head="kernel", bandwidth=0.3).fit(train)
     K_D, K_G = RNG.random((236, 2122)), RNG.random((2020, 2020))
     bare, ours = [], []
     for _ in range(9):
         bare.append(seconds(lambda: (K_D @ train.Y) @ K_G.T))
         ours.append(seconds(lambda: model.predict(A_new)))
-    fit = min(seconds(lambda: AssociationModel(JDR(80), bandwidth=0.3).fit(train)) for _ in range(3))
+    fit = min(seconds(lambda: AssociationModel(JDR(80), head="kernel", bandwidth=0.3).fit(train)) for _ in range(3))
     print(
         f"predict, {name}: bare products {min(bare):.3f} s, predict {min(ours):.3f} s, "
         f"{min(ours) / min(bare):.2f} x (target 3); fit + predict {fit + min(ours):.2f} s (target 1.5)",
@@ -67,7 +67,7 @@ def predicted(name: str, dyads: Dyads) -> None:
 
 def tune() -> None:
     dyads = paper_size()
-    model = AssociationModel(JDR(80))
+    model = AssociationModel(JDR(80), head="kernel")
     grid = {
         "n_components": RANKS,
         "column_bandwidth": COLUMN_BANDWIDTHS.tolist(),
@@ -88,7 +88,7 @@ def tune() -> None:
         for r in RANKS:
             for h_b in COLUMN_BANDWIDTHS:
                 for h_a in ROW_BANDWIDTHS:
-                    fitted = AssociationModel(JDR(r), bandwidth=(h_a, h_b)).fit(split.train)
+                    fitted = AssociationModel(JDR(r), head="kernel", bandwidth=(h_a, h_b)).fit(split.train)
                     score_split(fitted.predict(*split.new), split, True)
 
     floor = seconds(products)
@@ -109,7 +109,7 @@ def recommend() -> None:
     Y.data[:] = RNG.random(Y.nnz)
     A, B, new = (RNG.standard_normal((m, 100)) for m in (m_D, m_G, 1000))
     for name, dyads in (("zero-filled", Dyads(Y, A, B)), ("observed", Dyads(Y, A, B, "stored"))):
-        model = AssociationModel(JDR(80), bandwidth=0.3).fit(dyads)
+        model = AssociationModel(JDR(80), head="kernel", bandwidth=0.3).fit(dyads)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         taken = seconds(lambda model=model: model.recommend(new, k=10))
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -38,9 +38,9 @@ def models():
     links = sparse.csr_array((np.quantile(Y, 1 - SHARE) < Y).astype(float))
     some = sparse.csr_array(Y * (rng.random(Y.shape) < SHARE))
     jdr = JDR(DIRECTIONS)
-    yield "links, 1 % of pairs", AssociationModel(jdr, bandwidth=0.4).fit(links, A, B), A
-    yield "grades of 1 % of pairs", AssociationModel(jdr, bandwidth=0.4).fit(some, A, B, "stored"), A
-    yield "grades of all pairs", AssociationModel(jdr, bandwidth=0.4).fit(Y, A, B), A
+    yield "links, 1 % of pairs", AssociationModel(jdr, head="kernel", bandwidth=0.4).fit(links, A, B), A
+    yield "grades of 1 % of pairs", AssociationModel(jdr, head="kernel", bandwidth=0.4).fit(some, A, B, "stored"), A
+    yield "grades of all pairs", AssociationModel(jdr, head="kernel", bandwidth=0.4).fit(Y, A, B), A
     yield "links, bilinear head", AssociationModel(jdr, head="bilinear").fit(links, A, B), A
 
 

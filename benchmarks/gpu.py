@@ -136,7 +136,7 @@ def associations(m: int, new: int, links: int, device: str) -> None:
     A, B = rng.standard_normal((m + new, RANK)), rng.standard_normal((m, RANK))
     at = rng.integers(0, m, (2, links))
     Y = sparse.csr_array((np.ones(links), (at[0], at[1])), shape=(m, m))
-    model = AssociationModel(None, bandwidth=(0.2, 0.2), nearest=None).fit(Dyads(Y, A[:m], B))
+    model = AssociationModel(None, head="kernel", bandwidth=(0.2, 0.2), nearest=None).fit(Dyads(Y, A[:m], B))
     took, scores = {}, {}
     for place in (None, device):
         model.set_params(device=place)

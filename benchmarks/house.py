@@ -131,12 +131,13 @@ def walks() -> dict[str, dict[str, int]]:
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path = os.path.join(folder, "model.npz")
-        model = AssociationModel(JDR(2), bandwidth=0.5).fit(dyads)  # once, so that nothing is imported on the walk
+        # Once, so that nothing is imported on the walk.
+        model = AssociationModel(JDR(2), head="kernel", bandwidth=0.5).fit(dyads)
         model.save(path)
         JDR(1).fit((A, B), y)
         found["JDR(1).fit((A, B), y)"] = walk(lambda: JDR(1).fit((A, B), y), package)
-        found["AssociationModel(JDR(2)).fit(dyads)"] = walk(
-            lambda: AssociationModel(JDR(2), bandwidth=0.5).fit(dyads), package
+        found["AssociationModel(JDR(2), head='kernel').fit(dyads)"] = walk(
+            lambda: AssociationModel(JDR(2), head="kernel", bandwidth=0.5).fit(dyads), package
         )
         command = ["recommend", path, "-k", "2", "-o", os.path.join(folder, "out.tsv")]
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):

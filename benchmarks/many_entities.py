@@ -86,7 +86,7 @@ def compared(dyads: Dyads, new: np.ndarray, bandwidth: float, numbers: tuple[int
     """Exact sums first, and then those over the nearest."""
     truth: tuple[Any, ...] = ()
     for nearest in numbers:
-        model = AssociationModel(JDR(5), bandwidth=bandwidth, nearest=nearest).fit(dyads)
+        model = AssociationModel(JDR(5), head="kernel", bandwidth=bandwidth, nearest=nearest).fit(dyads)
         scores, predict = timed(functools.partial(model.predict, new))
         best, recommend = timed(functools.partial(model.recommend, new, k=10))
         if not truth:
@@ -110,7 +110,7 @@ def million(dyads: Dyads, new: np.ndarray, bandwidth: Any, nearest: Any = "auto"
         f"\n1000000 × {m_B}, {dyads.Y.nnz} links in a grid of zeros, nearest={nearest}; before {memory():.1f} GB",
         flush=True,
     )
-    model = AssociationModel(JDR(5), bandwidth=bandwidth, nearest=nearest, random_state=0)
+    model = AssociationModel(JDR(5), head="kernel", bandwidth=bandwidth, nearest=nearest, random_state=0)
     _, embedding = timed(lambda: JDR(5).fit(dyads))
     _, fit = timed(lambda: model.fit(dyads))
     print(

@@ -50,7 +50,7 @@ known, new = reduced.rows(kept), reduced.rows(held_out)
 # :math:`\Sigma^{1/2}`, and scores a pair by the known scores of similar pairs: diseases like this one, genes like
 # that one. These settings are those of ``jointdr demo``; ``tune`` would choose them from the data.
 
-model = AssociationModel(JDR(200, ridge=0.1), kernel="cosine", bandwidth=(3**-0.5, 2**-0.5)).fit(known)
+model = AssociationModel(JDR(200, ridge=0.1), head="kernel", kernel="cosine", bandwidth=(3**-0.5, 2**-0.5)).fit(known)
 scores = model.predict(new.A)
 print(f"{scores.shape[0]} new diseases × {scores.shape[1]} genes")
 
@@ -61,7 +61,7 @@ print(f"{scores.shape[0]} new diseases × {scores.shape[1]} genes")
 # Beside JDR: the number of diseases that a gene causes, whatever the disease asked for; and the genes of diseases with
 # similar phenotypes, among which a gene without any known disease can never appear.
 
-similar = AssociationModel(None, kernel="cosine", bandwidth=(3**-0.5, 0.0)).fit(dyads.rows(kept))
+similar = AssociationModel(None, head="kernel", kernel="cosine", bandwidth=(3**-0.5, 0.0)).fit(dyads.rows(kept))
 popularity = np.asarray(known.Y.sum(axis=0)).ravel()
 ranked = {
     "JDR": scores,

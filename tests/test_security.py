@@ -226,7 +226,7 @@ model = JDR(2, refine=1).fit((A, B), A[:, 0] * B[:, 0])
 model.save("m.npz"), JDR.load("m.npz").transform((A, B))
 JDR(1).fit(scan_npy(a="a.npy", b="b.npy", y="y.npy"))
 dyads = Dyads(sparse.csr_array((A[:20] @ rng.standard_normal((4, 15)) > 1).astype(float)), A[:20], B[:15])
-AssociationModel(JDR(2)).fit(dyads).recommend(k=2), IMC(2).fit(dyads).predict()
+AssociationModel(JDR(2), head="kernel").fit(dyads).recommend(k=2), IMC(2).fit(dyads).predict()
 for path, X in (("r.tsv", A[:20]), ("c.tsv", B[:15])):
     with open(path, "w") as file:
         file.write("id\\t" + "\\t".join(f"f{j}" for j in range(X.shape[1])) + "\\n")

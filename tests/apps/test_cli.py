@@ -88,7 +88,7 @@ def test_fit_gives_the_model_of_the_library(model, tables):
     from jointdr import Dyads
 
     dyads = Dyads.from_tables(pairs, rows[:55], columns)
-    expected = AssociationModel(JDR(2), bandwidth=(0.3, 0.2)).fit(dyads)
+    expected = AssociationModel(JDR(2), head="kernel", bandwidth=(0.3, 0.2)).fit(dyads)
     np.testing.assert_allclose(model.predict(), expected.predict(), atol=1e-12)
     assert model.row_ids_[0] == "000001"
     assert model.view_names_ == ("disease", "gene")

@@ -75,7 +75,7 @@ def test_similarities_alone_are_turned_into_features(data, capsys):
     files = source("chem.tsv")
     dyads = inputs.dyads_of(files)
     A = kernel_features(data[0])
-    expected = AssociationModel(None, bandwidth=0.5).fit(dyads.Y, A, dyads.B)
+    expected = AssociationModel(None, head="kernel", bandwidth=0.5).fit(dyads.Y, A, dyads.B)
     np.testing.assert_allclose(model.predict(), expected.predict(), atol=1e-10)
     assert model.row_ids_.tolist() == ROWS
     assert model.similarity_names_ == ((), ())

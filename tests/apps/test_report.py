@@ -29,7 +29,7 @@ def dyads():
 
 @pytest.fixture(scope="module")
 def model(dyads):
-    return AssociationModel(JDR(2), random_state=0).fit(dyads)
+    return AssociationModel(JDR(2), head="kernel", random_state=0).fit(dyads)
 
 
 def data_of(path):
@@ -71,9 +71,17 @@ def test_a_saved_model_says_what_it_lacks(model, tmp_path):
 @pytest.mark.parametrize(
     ("make", "sections", "said"),
     [
-        (lambda: AssociationModel(None, bandwidth=1.0), {"recommendations"}, "embedding=None"),
-        (lambda: AssociationModel(PCA(2), bandwidth=1.0), {"scree", "map", "recommendations"}, "no permutation test"),
-        (lambda: AssociationModel(JDR(1), bandwidth=1.0), {"scree", "recommendations"}, "takes two directions"),
+        (lambda: AssociationModel(None, head="kernel", bandwidth=1.0), {"recommendations"}, "embedding=None"),
+        (
+            lambda: AssociationModel(PCA(2), head="kernel", bandwidth=1.0),
+            {"scree", "map", "recommendations"},
+            "no permutation test",
+        ),
+        (
+            lambda: AssociationModel(JDR(1), head="kernel", bandwidth=1.0),
+            {"scree", "recommendations"},
+            "takes two directions",
+        ),
         (lambda: AssociationModel(JDR(2), head="bilinear"), {"scree", "map", "recommendations"}, "permutations need"),
         (lambda: IMC(2), {"scree", "recommendations"}, "does not keep the entities"),
         (lambda: JDR(2), {"scree"}, "nothing to recommend"),

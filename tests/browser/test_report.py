@@ -23,7 +23,7 @@ def report(tmp_path_factory):
     A = pd.DataFrame(A, index=rows, columns=[f"trait {i}" for i in range(4)] + [EVIL])
     dyads = Dyads(Y, A, pd.DataFrame(B, index=columns), names=("disease", "gene"))
     about = pd.DataFrame({"system": rng.choice(["eye", EVIL], 60), "name": [f"name of {i}" for i in rows]}, index=rows)
-    model = AssociationModel(JDR(3), random_state=0).fit(dyads)
+    model = AssociationModel(JDR(3), head="kernel", random_state=0).fit(dyads)
     curves = {"ours": ([5, 10], [0.5, 0.7], [0.01, 0.02]), EVIL: ([5, 10], [0.2, 0.3])}
     path = tmp_path_factory.mktemp("report") / "report.html"
     return model.report(path, dyads, rows=about, color="system", label="name", evaluation=curves, title=EVIL)

@@ -150,11 +150,17 @@ def _first_seed(random_state=0):
 
 
 def test_once_is_one_setting_for_all_partitions(dyads):
-    method = {"KR": Method(AssociationModel(JDR(2)), {"row_bandwidth": [0.1, 0.3], "column_bandwidth": [0.0, 0.3]})}
+    method = {
+        "KR": Method(
+            AssociationModel(JDR(2), head="kernel"), {"row_bandwidth": [0.1, 0.3], "column_bandwidth": [0.0, 0.3]}
+        )
+    }
     once = evaluate(dyads, method, tune="once", n_partitions=3, at=[5])
     assert len({str(o.setting) for o in once.outcomes}) == 1
     assert once.outcomes[0].setting
-    assert not any(o.setting for o in evaluate(dyads, {"KR": AssociationModel(JDR(2))}, n_partitions=2).outcomes)
+    assert not any(
+        o.setting for o in evaluate(dyads, {"KR": AssociationModel(JDR(2), head="kernel")}, n_partitions=2).outcomes
+    )
     assert not any(o.setting for o in evaluate(dyads, method, tune=None, n_partitions=2).outcomes)
 
 

@@ -31,7 +31,7 @@ rng = np.random.default_rng(0)
 A, B = rng.standard_normal((500, 4)), rng.standard_normal((500, 3))
 y = A[:, 0] * B[:, 0] + 0.1 * rng.standard_normal(500)
 model = JDR(2).fit((A, B), y)
-pairs = AssociationModel(JDR(2)).fit(Dyads(np.outer(A[:20, 0], B[:15, 0]), A[:20], B[:15]))
+pairs = AssociationModel(JDR(2), head="kernel").fit(Dyads(np.outer(A[:20, 0], B[:15, 0]), A[:20], B[:15]))
 table = pd.DataFrame(rng.random((100, 3)), columns=list("abc"))
 study = Study("study", "m", (1.0,), ("JDR",), len, {})
 

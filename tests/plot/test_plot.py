@@ -38,7 +38,7 @@ def dyads():
 
 @pytest.fixture(scope="module")
 def model(dyads):
-    return AssociationModel(JDR(3), bandwidth=0.3).fit(dyads)
+    return AssociationModel(JDR(3), head="kernel", bandwidth=0.3).fit(dyads)
 
 
 def texts(ax):
@@ -75,7 +75,7 @@ def test_scree_shows_values_chance_and_what_counts(dyads, ax):
     assert len(others.get_ydata()) == len(profile.singular_values) - 2
     assert "fitted: 3" in texts(ax)
     with pytest.raises(ValueError, match="embedding=None"):
-        plot.scree(AssociationModel(None, bandwidth=1.0).fit(dyads))
+        plot.scree(AssociationModel(None, head="kernel", bandwidth=1.0).fit(dyads))
     with pytest.raises(ValueError, match="takes a rank profile"):
         plot.scree(np.zeros((2, 2)))
 
@@ -91,7 +91,7 @@ def test_map_has_both_kinds(dyads, model, ax):
     with pytest.raises(ValueError, match="from 1 to 3"):
         plot.embedding_map(model, directions=(1, 4))
     with pytest.raises(ValueError, match="embedding=None"):
-        plot.embedding_map(AssociationModel(None, bandwidth=1.0).fit(dyads))
+        plot.embedding_map(AssociationModel(None, head="kernel", bandwidth=1.0).fit(dyads))
     with pytest.raises(ValueError, match="takes a fitted AssociationModel"):
         plot.embedding_map(JDR(2))
 
@@ -123,7 +123,7 @@ def test_loadings_are_the_largest_weights(model, ax):
         with pytest.raises(ValueError, match="must be a number from"):
             plot.loadings(model, **wrong)
     with pytest.raises(ValueError, match="with an embedding"):
-        plot.loadings(AssociationModel(None))
+        plot.loadings(AssociationModel(None, head="kernel"))
 
 
 def test_loadings_of_selected_features_leave_out_the_others(rng):

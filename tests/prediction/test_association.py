@@ -31,12 +31,14 @@ def dyads_of(kind, tables, rng):
 
 KINDS = ["grades", "links", "observed"]
 MODELS = {
-    "paper": AssociationModel(JDR(2), bandwidth=(0.3, 0.4)),
-    "auto": AssociationModel(JDR(2), random_state=0),
-    "raw": AssociationModel(None, bandwidth=(0.5, 0.0)),
-    "pca": AssociationModel(PCA(3), bandwidth=0.4),
-    "adaptive": AssociationModel(JDR(2), bandwidth=1.0, adaptive=3),
-    "mixed": AssociationModel(JDR(2), kernel="cosine", bandwidth=0.5, mix=(0.3, 0.6), raw_bandwidth=0.7, borrow=0.6),
+    "paper": AssociationModel(JDR(2), head="kernel", bandwidth=(0.3, 0.4)),
+    "auto": AssociationModel(JDR(2), head="kernel", random_state=0),
+    "raw": AssociationModel(None, head="kernel", bandwidth=(0.5, 0.0)),
+    "pca": AssociationModel(PCA(3), head="kernel", bandwidth=0.4),
+    "adaptive": AssociationModel(JDR(2), head="kernel", bandwidth=1.0, adaptive=3),
+    "mixed": AssociationModel(
+        JDR(2), head="kernel", kernel="cosine", bandwidth=0.5, mix=(0.3, 0.6), raw_bandwidth=0.7, borrow=0.6
+    ),
     "bilinear": AssociationModel(JDR(2), head="bilinear", alpha=0.01),
     "kernel_ridge": AssociationModel(JDR(2), head="kernel_ridge", bandwidth=0.5, mix=0.3, borrow=0.9),
     "cosine_ridge": AssociationModel(None, head="kernel_ridge", kernel="cosine", bandwidth=0.6),
@@ -149,7 +151,7 @@ def test_linear_features_with_a_bilinear_head_are_ridge_regression(tables, rng):
         X, y = dyads.triples()
         Z = [
             np.hstack([side.describe(T)[0], np.full((len(T), 1), c.constant)])
-            for T, side, c in zip(X.arrays, model._sides, head.coordinates, strict=True)
+            for T, side, c in zip(X.arrays, model._parts.sides, head.coordinates, strict=True)
         ]
         products = np.einsum("mi,mj->mij", *Z).reshape(len(y), -1)
         M = np.linalg.solve(
@@ -192,7 +194,7 @@ def test_it_learns_where_features_alone_mislead(rng):
     Y = (rng.random(P.shape) < 0.6 * P).astype(float)
     scores = {}
     for name, embedding in (("jdr", JDR(2, moments="all")), ("none", None)):
-        model = AssociationModel(embedding, random_state=0).fit(Y[:300], A[:300], B)
+        model = AssociationModel(embedding, head="kernel", random_state=0).fit(Y[:300], A[:300], B)
         scores[name] = recall_at_k(model.predict(A[300:]), Y[300:], 10)
     assert scores["jdr"] > scores["none"] + 0.1
 
@@ -200,7 +202,7 @@ def test_it_learns_where_features_alone_mislead(rng):
 def test_every_embedding_of_the_family(tables, rng, tmp_path):
     dyads = dyads_of("grades", tables, rng)
     for embedding in (PCA(2), SOLS(2), JDR((2, 3), moments="all")):
-        model = AssociationModel(embedding, bandwidth=0.5).fit(dyads)
+        model = AssociationModel(embedding, head="kernel", bandwidth=0.5).fit(dyads)
         model.save(tmp_path / "m.npz")
         np.testing.assert_array_equal(AssociationModel.load(tmp_path / "m.npz").predict(), model.predict())
         assert type(AssociationModel.load(tmp_path / "m.npz").embedding) is type(embedding)
@@ -222,7 +224,7 @@ def test_embeddings_of_one_s_own_are_not_saved(tables, rng, tmp_path):
     class Mine(JDR):
         pass
 
-    model = AssociationModel(Mine(2), bandwidth=0.5).fit(dyads_of("grades", tables, rng))
+    model = AssociationModel(Mine(2), head="kernel", bandwidth=0.5).fit(dyads_of("grades", tables, rng))
     with pytest.raises(TypeError, match="class Mine cannot be saved"):
         model.save(tmp_path / "model.npz")
 
@@ -246,7 +248,10 @@ def test_copies_of_columns_are_ranked_in_their_order_whatever_the_blocks(rng):
     A, B = rng.standard_normal((103, 5)), np.repeat(rng.standard_normal((30, 4)), 7, axis=0)
     Y = np.repeat((rng.random((103, 30)) < 0.2).astype(float), 7, axis=1)
     tables = [
-        AssociationModel(None, bandwidth=0.4, max_bytes=size).fit(Y, A, B).recommend(A + 0.1, k=10)["column"].tolist()
+        AssociationModel(None, head="kernel", bandwidth=0.4, max_bytes=size)
+        .fit(Y, A, B)
+        .recommend(A + 0.1, k=10)["column"]
+        .tolist()
         for size in (5e8, 1e6, 3e4, 1e3)
     ]
     assert all(found == tables[0] for found in tables[1:])
@@ -285,17 +290,17 @@ def test_a_failed_fit_loses_nothing(tables, rng):
 )
 def test_bad_parameters(tables, rng, params, match):
     with pytest.raises(ValueError, match=match):
-        AssociationModel(JDR(2), random_state=0).set_params(**params).fit(dyads_of("links", tables, rng))
+        AssociationModel(JDR(2), head="kernel", random_state=0).set_params(**params).fit(dyads_of("links", tables, rng))
 
 
 def test_bad_calls(tables, rng, tmp_path):
     dyads = dyads_of("links", tables, rng)
     with pytest.raises(NotFittedError):
-        AssociationModel().predict()
+        AssociationModel(head="kernel").predict()
     with pytest.raises(TypeError, match="embedding='pca'"):
-        AssociationModel("pca").fit(dyads)
+        AssociationModel("pca", head="kernel").fit(dyads)
     with pytest.raises(ValueError, match="needs features of the rows"):
-        AssociationModel().fit(dyads.Y)
+        AssociationModel(head="kernel").fit(dyads.Y)
     model = clone(MODELS["paper"]).fit(dyads)
     with pytest.raises(ValueError, match="6 features of 'disease', but got 4"):
         model.predict(dyads.B)
@@ -320,7 +325,7 @@ def test_units_do_not_matter_however_large(tables, rng, name, scale):
     model = {
         **MODELS,
         "raw bilinear": AssociationModel(None, head="bilinear"),
-        "adaptive raw": AssociationModel(None, bandwidth=1.0, adaptive=2),
+        "adaptive raw": AssociationModel(None, head="kernel", bandwidth=1.0, adaptive=2),
     }[name]
     dyads = dyads_of("grades", tables, rng)
     one = clone(model).fit(dyads).predict(dyads.A[:5] + 0.1)
@@ -332,7 +337,7 @@ def test_units_do_not_matter_however_large(tables, rng, name, scale):
 @pytest.mark.parametrize("kernel", ["gaussian", "cosine"])
 def test_extreme_bandwidths_are_limits(tables, rng, bandwidth, kernel):
     dyads = dyads_of("grades", tables, rng)
-    scores = AssociationModel(None, kernel=kernel, bandwidth=(bandwidth, 0.0)).fit(dyads).predict()
+    scores = AssociationModel(None, head="kernel", kernel=kernel, bandwidth=(bandwidth, 0.0)).fit(dyads).predict()
     if bandwidth < 1:
         np.testing.assert_allclose(scores, dyads.Y)  # every entity has itself only
     elif kernel == "gaussian":
@@ -342,7 +347,7 @@ def test_extreme_bandwidths_are_limits(tables, rng, bandwidth, kernel):
 
 def test_far_rows_are_flagged(tables, rng):
     dyads = dyads_of("links", tables, rng)
-    model = AssociationModel(JDR(2), bandwidth=(0.1, 0.0)).fit(dyads)
+    model = AssociationModel(JDR(2), head="kernel", bandwidth=(0.1, 0.0)).fit(dyads)
     table = model.recommend(np.full((1, 6), 1e6), k=3)
     assert (table["neighbors"] == 0).all()
     np.testing.assert_allclose(model.predict(np.full((1, 6), 1e6))[0], dyads.Y.toarray().mean(axis=0))

@@ -18,12 +18,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::jointdr.prediction.heads.trunca
 
 KINDS = ["grades", "links", "observed"]
 MODELS = {
-    "paper": AssociationModel(JDR(2), bandwidth=(0.3, 0.4)),
-    "auto": AssociationModel(JDR(2), random_state=0),
-    "raw": AssociationModel(None, bandwidth=(0.5, 0.0)),
-    "adaptive": AssociationModel(JDR(2), bandwidth=1.0, adaptive=3),
-    "mixed": AssociationModel(JDR(2), kernel="cosine", bandwidth=0.5, mix=(0.3, 0.6), raw_bandwidth=0.7, borrow=0.6),
-    "narrow": AssociationModel(JDR(2), bandwidth=(0.01, 0.01)),  # most weights vanish
+    "paper": AssociationModel(JDR(2), head="kernel", bandwidth=(0.3, 0.4)),
+    "auto": AssociationModel(JDR(2), head="kernel", random_state=0),
+    "raw": AssociationModel(None, head="kernel", bandwidth=(0.5, 0.0)),
+    "adaptive": AssociationModel(JDR(2), head="kernel", bandwidth=1.0, adaptive=3),
+    "mixed": AssociationModel(
+        JDR(2), head="kernel", kernel="cosine", bandwidth=0.5, mix=(0.3, 0.6), raw_bandwidth=0.7, borrow=0.6
+    ),
+    "narrow": AssociationModel(JDR(2), head="kernel", bandwidth=(0.01, 0.01)),  # most weights vanish
 }
 
 
@@ -140,7 +142,7 @@ def test_the_definition(dyads, new):
     """Everything but the nearest entities is struck out of the exact sums, on both sides."""
     h, k = (0.5, 0.6), (4, 3)
     rms = [np.sqrt(2 * X.var(axis=0).sum()) for X in (dyads.A, dyads.B)]
-    model = AssociationModel(None, bandwidth=h, nearest=k).fit(dyads)
+    model = AssociationModel(None, head="kernel", bandwidth=h, nearest=k).fit(dyads)
     without = 0
     for A, B in ((dyads.A, dyads.B), (new[0][:-1], dyads.B), (new[0][:-1], new[1][:-1])):
         K, L = (
@@ -165,7 +167,7 @@ class TestWhatIsLost:
         """The sample is all of so few entities, so that the figures are those of all."""
         h, k = (0.5, 0.6), (7, 5)
         rms = [np.sqrt(2 * X.var(axis=0).sum()) for X in (dyads.A, dyads.B)]
-        lost = AssociationModel(None, bandwidth=h, nearest=k).fit(dyads).truncation_
+        lost = AssociationModel(None, head="kernel", bandwidth=h, nearest=k).fit(dyads).truncation_
         for side, X, c, s, n, others in zip(
             (lost.rows, lost.columns), (dyads.A, dyads.B), h, rms, k, (True, False), strict=True
         ):
@@ -181,7 +183,7 @@ class TestWhatIsLost:
 
     def test_scores(self, dyads):
         """Each row predicted by a model without it, exactly and not: what is told is the largest difference."""
-        model = AssociationModel(None, bandwidth=(0.9, 0.8), nearest=(7, 5))
+        model = AssociationModel(None, head="kernel", bandwidth=(0.9, 0.8), nearest=(7, 5))
         lost = model.fit(dyads).truncation_
         changes, counts = [], []
         for i in range(dyads.shape[0]):
@@ -204,7 +206,7 @@ class TestWhatIsLost:
             kernels = [replaced(side, np.arange(1, 60)) for side in (exactly(model)[0], model._head.kernels[0])]
             by_hand = [
                 model._head.__class__(rest.Y, True, (kernel, ks))
-                .scorer(EntitySet(1, (model._sides[0].points[0][:1],)), EntitySet(25), 1e8)(slice(0, 1))
+                .scorer(EntitySet(1, (model._parts.sides[0].points[0][:1],)), EntitySet(25), 1e8)(slice(0, 1))
                 .scores
                 for kernel, ks in zip(kernels, (exactly(model)[1], model._head.kernels[1]), strict=True)
             ]
@@ -212,7 +214,7 @@ class TestWhatIsLost:
 
     def test_more_neighbours_lose_less(self, dyads):
         left = [
-            AssociationModel(None, bandwidth=0.3, nearest=k).fit(dyads).truncation_.rows.left_out
+            AssociationModel(None, head="kernel", bandwidth=0.3, nearest=k).fit(dyads).truncation_.rows.left_out
             for k in (3, 10, 30, 60)
         ]
         assert left == sorted(left, reverse=True)
@@ -220,11 +222,11 @@ class TestWhatIsLost:
 
     def test_a_large_loss_is_told(self, dyads):
         with pytest.warns(TruncationWarning, match=r"the 3 nearest rows have .* raise nearest"):
-            AssociationModel(None, bandwidth=(2.0, 0.0), nearest=3).fit(dyads)
+            AssociationModel(None, head="kernel", bandwidth=(2.0, 0.0), nearest=3).fit(dyads)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            AssociationModel(None, bandwidth=(2.0, 0.0), nearest=60).fit(dyads)
-            AssociationModel(None, bandwidth=2.0).fit(dyads)
+            AssociationModel(None, head="kernel", bandwidth=(2.0, 0.0), nearest=60).fit(dyads)
+            AssociationModel(None, head="kernel", bandwidth=2.0).fit(dyads)
 
 
 def exactly(model):
@@ -290,8 +292,8 @@ class TestIndex:
     def test_a_model_says_how_much_is_found(self, kind, rng):
         A, B = rng.standard_normal((2500, 6)), rng.standard_normal((30, 4))
         Y = sparse.random_array((2500, 30), density=0.05, rng=rng, format="csr")
-        model = AssociationModel(None, bandwidth=(0.1, 0.0), nearest=(20, None)).fit(Y, A, B)
-        assert model._sides[0].indexes[0].kind == kind
+        model = AssociationModel(None, head="kernel", bandwidth=(0.1, 0.0), nearest=(20, None)).fit(Y, A, B)
+        assert model._parts.sides[0].indexes[0].kind == kind
         lost = model.truncation_
         assert lost.columns is None
         assert 0.85 < lost.rows.recall <= 1
@@ -307,7 +309,8 @@ class TestIndex:
         Y = A[:, :2] @ B[:, :2].T + 0.1
         new = np.r_[rng.standard_normal((3, 6)), np.zeros((1, 6))]
         exact, near = (
-            AssociationModel(None, kernel="cosine", bandwidth=0.4, nearest=k).fit(Y, A, B) for k in (None, 57)
+            AssociationModel(None, head="kernel", kernel="cosine", bandwidth=0.4, nearest=k).fit(Y, A, B)
+            for k in (None, 57)
         )
         same(near.predict(new), exact.predict(new))
         same(near.predict(), exact.predict())
@@ -317,7 +320,9 @@ class TestIndex:
         B, Y = rng.standard_normal((25, 4)), rng.standard_normal((60, 25))
         for kernel in ("gaussian", "cosine"):
             settings = {"kernel": kernel, "bandwidth": 0.4}
-            exact, near = (AssociationModel(None, nearest=k, **settings).fit(Y, A, B) for k in (None, (60, 25)))
+            exact, near = (
+                AssociationModel(None, head="kernel", nearest=k, **settings).fit(Y, A, B) for k in (None, (60, 25))
+            )
             same(near.predict(A[:7]), exact.predict(A[:7]))
 
 
@@ -331,19 +336,19 @@ class TestParameter:
     @pytest.mark.parametrize("wrong", [0, -1, 2.5, True, "all", (1, 2, 3)])
     def test_what_is_wrong_is_told(self, wrong, tables):
         with pytest.raises(ValueError, match="nearest"):
-            AssociationModel(None, bandwidth=0.5, nearest=wrong).fit(np.ones((60, 25)), *tables)
+            AssociationModel(None, head="kernel", bandwidth=0.5, nearest=wrong).fit(np.ones((60, 25)), *tables)
 
     def test_what_does_not_go_together(self, tables):
         Y = np.outer(tables[0][:, 0], tables[1][:, 0])
         with pytest.raises(ValueError, match="adaptive=5"):
-            AssociationModel(None, bandwidth=0.5, nearest=3, adaptive=5).fit(Y, *tables)
+            AssociationModel(None, head="kernel", bandwidth=0.5, nearest=3, adaptive=5).fit(Y, *tables)
         for head in ("bilinear", "kernel_ridge"):
             with pytest.raises(ValueError, match="head='kernel'"):
                 AssociationModel(None, head=head, bandwidth=0.5, nearest=3).fit(Y, *tables)
 
     def test_tuning(self, dyads):
         """Settings are judged as the models with them predict."""
-        model = AssociationModel(JDR(2), nearest=(9, 6), random_state=0)
+        model = AssociationModel(JDR(2), head="kernel", nearest=(9, 6), random_state=0)
         grid = {"bandwidth": [(0.2, 0.0), (0.3, 0.3)], "borrow": [0.5, 1.0], "nearest": [(9, 6), (20, None)]}
         from jointdr.evaluation import splits
         from jointdr.prediction.search.criterion import score_split
@@ -361,7 +366,7 @@ class TestParameter:
         from jointdr.apps.cli import main
 
         Y = np.outer(tables[0][:, 0], tables[1][:, 0])
-        AssociationModel(None, bandwidth=0.5, nearest=9).fit(Y, *tables).save(tmp_path / "model.npz")
+        AssociationModel(None, head="kernel", bandwidth=0.5, nearest=9).fit(Y, *tables).save(tmp_path / "model.npz")
         assert main(["info", str(tmp_path / "model.npz")]) == 0
         told = capsys.readouterr().out
         assert "nearest rows" in told

@@ -20,13 +20,13 @@ from jointdr.prediction.search.criterion import score_split
 pytestmark = pytest.mark.filterwarnings("ignore::jointdr.TruncationWarning")
 
 MODELS = {
-    "kernel": AssociationModel(JDR(2), bandwidth=(0.3, 0.4)),
-    "columns by themselves": AssociationModel(JDR(2), bandwidth=(0.3, 0.0)),
-    "mixed": AssociationModel(JDR(2), kernel="cosine", bandwidth=0.5, mix=(0.3, 0.6), borrow=0.6),
-    "nearest": AssociationModel(JDR(2), bandwidth=0.4, nearest=(9, 7)),
+    "kernel": AssociationModel(JDR(2), head="kernel", bandwidth=(0.3, 0.4)),
+    "columns by themselves": AssociationModel(JDR(2), head="kernel", bandwidth=(0.3, 0.0)),
+    "mixed": AssociationModel(JDR(2), head="kernel", kernel="cosine", bandwidth=0.5, mix=(0.3, 0.6), borrow=0.6),
+    "nearest": AssociationModel(JDR(2), head="kernel", bandwidth=0.4, nearest=(9, 7)),
     "bilinear": AssociationModel(JDR(2), head="bilinear"),
     "kernel ridge": AssociationModel(JDR(2), head="kernel_ridge", bandwidth=0.5),
-    "raw": AssociationModel(None, bandwidth=0.5),
+    "raw": AssociationModel(None, head="kernel", bandwidth=0.5),
     "imc": IMC(2),
     "popularity": Popularity(),
 }
@@ -184,7 +184,7 @@ def test_rows_of_a_truncated_model_are_not_scored_with_all_columns(rng, tmp_path
     """Neither in the library nor on the command line; new rows and known ones go the same way."""
     Y = sparse.csr_array((rng.random((60, 40)) < 0.1).astype(float))
     A, B = rng.standard_normal((60, 4)), rng.standard_normal((40, 3))
-    model = AssociationModel(JDR(2), bandwidth=0.4, nearest=5).fit(Y, A, B)
+    model = AssociationModel(JDR(2), head="kernel", bandwidth=0.4, nearest=5).fit(Y, A, B)
     expected = model.recommend(k=3)
     model.save(tmp_path / "model.npz")
 
@@ -292,7 +292,7 @@ class TestScore:
     def test_ids_alone_do_not_make_an_entity_known(self, rng):
         A, B = rng.standard_normal((80, 4)), rng.standard_normal((30, 3))
         Y = A[:, :2] @ B[:, :2].T
-        model = AssociationModel(None, bandwidth=0.3).fit(Y[:40], A[:40], B)
+        model = AssociationModel(None, head="kernel", bandwidth=0.3).fit(Y[:40], A[:40], B)
         found = model.score(Y[40:], A[40:], B)  # with the ids "0" to "39" again
         assert found == pytest.approx(-np.sqrt(np.mean((model.predict(A[40:]) - Y[40:]) ** 2)))
 
@@ -301,7 +301,7 @@ class TestScore:
         Y = (A[:, :2] @ B[:, :2].T + 0.3 * rng.standard_normal((200, 60)) > 1.5).astype(float)
         scores = [
             m.fit(Y[:150], A[:150], B).score(Y[150:], A[150:], B)
-            for m in (AssociationModel(JDR(2), random_state=0), Popularity())
+            for m in (AssociationModel(JDR(2), head="kernel", random_state=0), Popularity())
         ]
         assert 1 >= scores[0] > scores[1] + 0.1 > 0
 

@@ -281,7 +281,9 @@ def test_auto_does_not_see_what_it_leaves_out(rng):
 def test_points_without_features_are_no_neighbours():
     K = Kernel(np.array([[1.0, 0.0], [0.0, 0.0]]), 1.0, cosine=True)
     np.testing.assert_allclose(K.weights(np.array([[0.6, 0.8], [0.0, 0.0]])), [[0.6, 0.0], [0.0, 0.0]])
-    model = AssociationModel(None, kernel="cosine", bandwidth=(1.0, 0.0)).fit(np.eye(3), np.eye(3), np.eye(3))
+    model = AssociationModel(None, head="kernel", kernel="cosine", bandwidth=(1.0, 0.0)).fit(
+        np.eye(3), np.eye(3), np.eye(3)
+    )
     np.testing.assert_allclose(model.predict(np.zeros((1, 3))), 1 / 3)
     assert (model.neighbors(np.zeros((1, 3))) == 0).all()
 

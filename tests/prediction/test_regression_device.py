@@ -38,7 +38,7 @@ def dyads_of(kind):
 def test_a_device_gives_what_the_host_gives(name, kind):
     rng = np.random.default_rng(1)
     dyads = dyads_of(kind)
-    model = AssociationModel(JDR(2), random_state=0, **{"bandwidth": 0.4, **MODELS[name]}).fit(dyads)
+    model = AssociationModel(JDR(2), head="kernel", random_state=0, **{"bandwidth": 0.4, **MODELS[name]}).fit(dyads)
     A, B = rng.standard_normal((7, 5)), rng.standard_normal((9, 4))
     A[0] = 50.0  # far from everything
     for new in ((None, None), (A, None), (None, B), (A, B)):
@@ -51,7 +51,7 @@ def test_a_device_gives_what_the_host_gives(name, kind):
 
 @pytest.mark.parametrize("kind", ["links", "some"])
 def test_recommendations_do_not_depend_on_the_device_or_the_memory(kind):
-    model = AssociationModel(JDR(2), bandwidth=0.4).fit(dyads_of(kind))
+    model = AssociationModel(JDR(2), head="kernel", bandwidth=0.4).fit(dyads_of(kind))
     expected = model.recommend(k=6)
     for max_bytes in (5e8, 3e4):
         found = model.set_params(device="cpu", max_bytes=max_bytes).recommend(k=6)
@@ -60,7 +60,7 @@ def test_recommendations_do_not_depend_on_the_device_or_the_memory(kind):
 
 
 def test_it_is_the_device_that_is_asked(monkeypatch):
-    model = AssociationModel(JDR(2), bandwidth=0.4, device="cpu").fit(dyads_of("links"))
+    model = AssociationModel(JDR(2), head="kernel", bandwidth=0.4, device="cpu").fit(dyads_of("links"))
     asked = []
     original = DeviceRegression._block
     monkeypatch.setattr(DeviceRegression, "_block", lambda self, *args: asked.append(1) or original(self, *args))
@@ -77,21 +77,21 @@ def test_kernel_regression_of_dyads():
 
 
 def test_what_is_no_device_is_said():
-    model = AssociationModel(JDR(2), bandwidth=0.4, device="nowhere").fit(dyads_of("links"))
+    model = AssociationModel(JDR(2), head="kernel", bandwidth=0.4, device="nowhere").fit(dyads_of("links"))
     with pytest.raises(ValueError, match="device='nowhere'"):
         model.predict()
     assert model._head.place_on(None) is model._head
 
 
 def test_a_file_keeps_the_device_as_a_wish_only(tmp_path):
-    model = AssociationModel(JDR(2), bandwidth=0.4, device="cuda:7").fit(dyads_of("links"))
+    model = AssociationModel(JDR(2), head="kernel", bandwidth=0.4, device="cuda:7").fit(dyads_of("links"))
     model.save(tmp_path / "model.npz")
     again = AssociationModel.load(tmp_path / "model.npz").set_params(device=None)
     np.testing.assert_array_equal(again.predict(), model.set_params(device=None).predict())
 
 
 def test_a_copy_leaves_what_is_on_the_device(tmp_path):
-    model = AssociationModel(JDR(2), bandwidth=0.4, device="cpu").fit(dyads_of("links"))
+    model = AssociationModel(JDR(2), head="kernel", bandwidth=0.4, device="cpu").fit(dyads_of("links"))
     before = len(pickle.dumps(model))
     model.predict()
     assert len(pickle.dumps(model)) == before

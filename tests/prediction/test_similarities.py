@@ -318,7 +318,7 @@ def test_popularity_leaves_similarities_out_of_account(dyads, split):
 @pytest.mark.parametrize(
     "model",
     [
-        AssociationModel(),
+        AssociationModel(head="kernel"),
         AssociationModel(None, head="bilinear"),
         AssociationModel(None, head="kernel_ridge", bandwidth=0.5),
         IMC(1),
@@ -337,12 +337,14 @@ def test_models_of_features_ask_for_them(model, dyads):
 
 def test_tuning_asks_for_features_too(dyads):
     with pytest.raises(ValueError, match="needs features of the columns"):
-        AssociationModel(None).tune(dyads, grid={"bandwidth": [0.3, 0.5]})
+        AssociationModel(None, head="kernel").tune(dyads, grid={"bandwidth": [0.3, 0.5]})
     with pytest.raises(ValueError, match="needs features of the columns"):
-        AssociationModel().tune(dyads)
+        AssociationModel(head="kernel").tune(dyads)
 
 
-@pytest.mark.parametrize("model", [AssociationModel(JDR(1), bandwidth=0.5), IMC(1)], ids=["kernel", "imc"])
+@pytest.mark.parametrize(
+    "model", [AssociationModel(JDR(1), head="kernel", bandwidth=0.5), IMC(1)], ids=["kernel", "imc"]
+)
 def test_models_of_features_leave_similarities_out_of_account(model, dyads, rng):
     B = rng.standard_normal((9, 2))
     both = Dyads(dyads.Y, dyads.A, B, row_similarity=dyads.similarities[0])
@@ -355,12 +357,12 @@ def test_models_of_features_leave_similarities_out_of_account(model, dyads, rng)
 
 def test_features_of_similarities_serve_every_model(dyads):
     B = kernel_features(np.exp(dyads.similarities[1]["similarity"].toarray()))
-    model = AssociationModel(None, bandwidth=0.5).fit(dyads.Y, dyads.A, B)
+    model = AssociationModel(None, head="kernel", bandwidth=0.5).fit(dyads.Y, dyads.A, B)
     assert np.isfinite(model.predict()).all()
 
 
 def test_an_explanation_needs_both_entities(dyads, rng):
-    model = AssociationModel(None, bandwidth=0.5).fit(dyads.Y, dyads.A, rng.standard_normal((9, 2)))
+    model = AssociationModel(None, head="kernel", bandwidth=0.5).fit(dyads.Y, dyads.A, rng.standard_normal((9, 2)))
     with pytest.raises(TypeError, match="explain needs a 'b'"):
         model.explain("0")
 

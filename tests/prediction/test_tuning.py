@@ -32,7 +32,7 @@ def test_every_score_is_that_of_a_model_fitted_anew(rng, kind, by):
         {"row_mix": [0.0, 0.4], "raw_row_bandwidth": [0.3], "borrow": [0.5, 1.0]},
         {"head": ["bilinear", "kernel_ridge"], "mix": [0.0], "borrow": [1.0], "bandwidth": [0.8]},
     ]
-    model = AssociationModel(JDR(2), random_state=0)
+    model = AssociationModel(JDR(2), head="kernel", random_state=0)
     found = tune_model(model, dyads, grid, by=by, n_splits=2, test_size=0.2, random_state=3)
     parts = list(splits(dyads, by, 2, 0.2, random_state=3))
     names = [name for name in found.table.columns if name not in ("score", "std")]
@@ -53,20 +53,20 @@ def test_a_setting_with_fewer_directions_than_another_has_is_tried_all_the_same(
     A, B = rng.standard_normal((60, 20)), rng.standard_normal((12, 15))  # B varies in 11 directions
     dyads = Dyads(A[:, :2] @ B[:, :2].T, A, B)
     grid = [{"kernel": ["gaussian"]}, {"n_components": [2, 12], "embedding__ridge": [0.1]}]
-    found = tune_model(AssociationModel(JDR(2), bandwidth=0.5), dyads, grid, n_splits=2, random_state=0)
+    found = tune_model(AssociationModel(JDR(2), head="kernel", bandwidth=0.5), dyads, grid, n_splits=2, random_state=0)
     assert len(found.table) == 3
     assert np.isfinite(found.table["score"]).all()
 
 
 def test_the_best_setting_is_set_and_fitted_to_all(rng):
     dyads = dyads_of("links", rng)
-    model = AssociationModel(JDR(2), random_state=0)
+    model = AssociationModel(JDR(2), head="kernel", random_state=0)
     found = model.tune(dyads, grid={"n_components": [1, 2, 4], "bandwidth": [(0.1, 0.1), (0.4, 0.0)]}, n_splits=2)
     best = found.table.sort_values("score").iloc[-1]
     assert model.embedding.n_components == best["embedding__n_components"] == model.embedding_.n_components_
     assert model.bandwidth == best["bandwidth"]
     assert len(model.row_ids_) == 60
-    again = AssociationModel(JDR(2), random_state=0).set_params(**found.best_params).fit(dyads)
+    again = AssociationModel(JDR(2), head="kernel", random_state=0).set_params(**found.best_params).fit(dyads)
     np.testing.assert_array_equal(model.predict(), again.predict())
     assert "6 settings" in repr(found)
 
@@ -76,7 +76,7 @@ def test_the_recipe_is_no_worse_than_the_paper_s_own_settings(rng):
     A, B = rng.standard_normal((150, 8)), rng.standard_normal((60, 6))
     P = np.exp(-2 * np.sum((A[:, None, :2] - B[None, :, :2]) ** 2, axis=2))
     dyads = Dyads((rng.random(P.shape) < 0.6 * P).astype(float), A, B)
-    mine, paper = (AssociationModel(e, random_state=0) for e in ("auto", JDR(2)))
+    mine, paper = (AssociationModel(e, head="kernel", random_state=0) for e in ("auto", JDR(2)))
     first = mine.tune(dyads, n_splits=2)
     second = paper.tune(dyads, grid={"bandwidth": [(h, k) for h in (0.1, 0.3) for k in (0.0, 0.3)]}, n_splits=2)
     assert first.best_score > second.best_score - 0.02
@@ -85,10 +85,10 @@ def test_the_recipe_is_no_worse_than_the_paper_s_own_settings(rng):
 
 def test_grades_try_kernel_ridge(rng):
     dyads = dyads_of("grades", rng)
-    assert any("head" in stage for stage in recipe(AssociationModel(), dyads))
-    assert not any("head" in stage for stage in recipe(AssociationModel(), dyads_of("links", rng)))
-    assert not any("n_components" in stage for stage in recipe(AssociationModel(None), dyads))
-    found = AssociationModel(random_state=0).tune(dyads, n_splits=1)
+    assert any("head" in stage for stage in recipe(AssociationModel(head="kernel"), dyads))
+    assert not any("head" in stage for stage in recipe(AssociationModel(head="kernel"), dyads_of("links", rng)))
+    assert not any("n_components" in stage for stage in recipe(AssociationModel(None, head="kernel"), dyads))
+    found = AssociationModel(head="kernel", random_state=0).tune(dyads, n_splits=1)
     assert found.criterion == "negative rmse"
     assert found.best_score < 0
 
@@ -117,11 +117,11 @@ def test_few_columns_are_judged_by_fewer(rng):
     assert score_split(truth, split, True) > score_split(-truth, split, True) + 0.3
     empty = Dyads(np.vstack([np.zeros((59, 9)), np.ones((1, 9))]), dyads.A, dyads.B)
     with pytest.raises(ValueError, match="No association was held out to judge by: raise test_size"):
-        tune_model(AssociationModel(None), empty, {"bandwidth": [0.3]}, n_splits=5, random_state=0)
+        tune_model(AssociationModel(None, head="kernel"), empty, {"bandwidth": [0.3]}, n_splits=5, random_state=0)
 
 
 def test_one_side_of_a_pair():
-    model = AssociationModel(bandwidth=(0.2, 0.3))
+    model = AssociationModel(head="kernel", bandwidth=(0.2, 0.3))
     assert with_sides(model, {}, {"row_bandwidth": 0.9}) == {"bandwidth": (0.9, 0.3)}
     assert with_sides(model, {"bandwidth": (1, 2)}, {"column_bandwidth": 7}) == {"bandwidth": (1, 7)}
     assert with_sides(model, {}, {"raw_row_bandwidth": 0.4})["raw_bandwidth"][0] == 0.4
@@ -141,7 +141,7 @@ def test_one_side_of_a_pair():
 )
 def test_bad_grids(rng, grid, match):
     with pytest.raises(ValueError, match=match):
-        AssociationModel(PCA(2)).tune(dyads_of("links", rng), grid=grid)
+        AssociationModel(PCA(2), head="kernel").tune(dyads_of("links", rng), grid=grid)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_bad_grids(rng, grid, match):
 def test_other_settings_of_a_grid_do_not_matter(rng, embedding):
     """Directions of a smaller number are taken from a larger one only where they are the same."""
     dyads = dyads_of("links", rng)
-    model = AssociationModel(embedding, bandwidth=0.4)
+    model = AssociationModel(embedding, head="kernel", bandwidth=0.4)
     alone = {r: tune_model(model, dyads, {"n_components": [r]}, random_state=0).best_score for r in (1, 3)}
     both = tune_model(model, dyads, {"n_components": [1, 3]}, random_state=0).table
     for r in (1, 3):
@@ -162,7 +162,7 @@ def test_other_settings_of_a_grid_do_not_matter(rng, embedding):
 
 def test_embeddings_are_told_apart(rng):
     dyads = dyads_of("grades", rng)
-    model = AssociationModel(SAVE(2), bandwidth=0.4)
+    model = AssociationModel(SAVE(2), head="kernel", bandwidth=0.4)
     found = tune_model(model, dyads, {"embedding": [SAVE(2), SIR(2)]}, random_state=0).table["score"]
     assert found[0] != found[1]
 
@@ -172,16 +172,16 @@ def test_the_recipe_keeps_to_what_was_chosen(rng):
     bilinear = AssociationModel(head="bilinear", random_state=0)
     bilinear.tune(dyads, n_splits=1)
     assert bilinear.head == "bilinear"
-    adaptive = AssociationModel(adaptive=4, random_state=0)
+    adaptive = AssociationModel(head="kernel", adaptive=4, random_state=0)
     adaptive.tune(dyads, n_splits=1)
     assert (adaptive.adaptive, adaptive.kernel) == (4, "gaussian")
-    own = recipe(AssociationModel(kernel="gaussian"), dyads)[0]
+    own = recipe(AssociationModel(head="kernel", kernel="gaussian"), dyads)[0]
     assert own == {"kernel": ["gaussian"]}  # with everything else as it is: the model's own settings are tried first
 
 
 def test_splits_are_needed(rng):
     with pytest.raises(ValueError, match="n_splits=0"):
-        AssociationModel(PCA(2)).tune(dyads_of("links", rng), n_splits=0)
+        AssociationModel(PCA(2), head="kernel").tune(dyads_of("links", rng), n_splits=0)
 
 
 def test_memory_of_tuning_keeps_to_a_budget(rng):
@@ -189,7 +189,7 @@ def test_memory_of_tuning_keeps_to_a_budget(rng):
     dyads = dyads_of("grades", rng)
     grid = {"bandwidth": [(h, k) for h in (0.2, 0.4, 0.8) for k in (0.0, 0.5)]}
     one, other = (
-        tune_model(AssociationModel(JDR(2), max_bytes=size), dyads, grid, n_splits=2, random_state=0)
+        tune_model(AssociationModel(JDR(2), head="kernel", max_bytes=size), dyads, grid, n_splits=2, random_state=0)
         for size in (5e8, 1e3)
     )
     np.testing.assert_allclose(one.table["score"], other.table["score"], rtol=1e-9)
@@ -197,4 +197,4 @@ def test_memory_of_tuning_keeps_to_a_budget(rng):
 
 def test_too_many_directions(rng):
     with pytest.raises(ValueError, match="n_components"):
-        AssociationModel(JDR(2)).tune(dyads_of("links", rng), grid={"n_components": [2, 9]})
+        AssociationModel(JDR(2), head="kernel").tune(dyads_of("links", rng), grid={"n_components": [2, 9]})

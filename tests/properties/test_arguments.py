@@ -84,7 +84,7 @@ def test_dyads_of_any_type(junk, which):
 def test_any_ids_come_back(row_ids, column_ids, form):
     """Whatever strings ids are, recommendations name them, and known pairs are never recommended."""
     dyads = Dyads(FORMS[form](DYADS.Y), DYADS.A, DYADS.B, row_ids=row_ids, column_ids=column_ids)
-    model = AssociationModel(JDR(1), bandwidth=1.0).fit(dyads)
+    model = AssociationModel(JDR(1), head="kernel", bandwidth=1.0).fit(dyads)
     best = model.recommend(k=5)
     assert set(best["row"]) <= set(row_ids)
     known = {(row_ids[i], column_ids[j]) for i, j in zip(*np.nonzero(DYADS.Y), strict=True)}

@@ -124,7 +124,7 @@ def test_distances_that_overflow_or_vanish(rows, bandwidth):
 
 def test_one_row_with_nearest_ones(rng):
     A, B = rng.standard_normal((1, 2)), rng.standard_normal((9, 2))
-    model = AssociationModel(None, nearest=(2, None), bandwidth=1.0).fit(np.ones((1, 9)), A, B)
+    model = AssociationModel(None, head="kernel", nearest=(2, None), bandwidth=1.0).fit(np.ones((1, 9)), A, B)
     np.testing.assert_allclose(model.predict(), 1.0)
 
 
@@ -134,7 +134,7 @@ def test_scores_and_entities_whose_squares_fail(rng):
         Dyads(Y * 1e200, A, B)
     with pytest.raises(ValueError, match="table 'a'"):
         IMC(1).fit(Y, A * 1e300, B)
-    for model in (IMC(1).fit(Y, A, B), AssociationModel(JDR(1)).fit(Y, A, B)):
+    for model in (IMC(1).fit(Y, A, B), AssociationModel(JDR(1), head="kernel").fit(Y, A, B)):
         with pytest.raises(ValueError, match="table"):
             model.predict(A * 1e300)
 

@@ -110,7 +110,7 @@ def test_wide_tables_of_entities(rng):
 def test_scores_that_do_not_fit(rng):
     Y = sparse.random_array((300, 300), density=0.05, rng=rng, format="csr")
     A, B = rng.standard_normal((2, 300, 4))
-    model = AssociationModel(None, bandwidth=(0.5, 0.5)).fit(Dyads(Y, A, B))
+    model = AssociationModel(None, head="kernel", bandwidth=(0.5, 0.5)).fit(Dyads(Y, A, B))
     grid = KernelRegression((0.5, 0.5)).fit(Dyads(Y, A, B))
     everything, few = model.predict(), model.recommend(k=3)
     with config_context(memory_budget=600_000):

@@ -90,7 +90,7 @@ def associations(m: int) -> tuple[Any, Any]:
     size = m // 50
     Y = sparse.random_array((size, size), density=0.01, rng=rng, format="csr")
     A, B = rng.standard_normal((2, size, 10))
-    return AssociationModel(None, bandwidth=(0.5, 0.5)).fit(Dyads(Y, A, B)), A
+    return AssociationModel(None, head="kernel", bandwidth=(0.5, 0.5)).fit(Dyads(Y, A, B)), A
 
 
 def predicted(folder: Path, m: int) -> Job:

@@ -123,7 +123,7 @@ def _kernel_regression(embedding: Callable[[int], ViewsTransformer], scales: lis
     """An embedding and Gaussian kernels: directions with columns ignored or not, then Σ, then both bandwidths."""
 
     def method(dyads: Dyads) -> Method:
-        model = AssociationModel(embedding(_ranks(dyads)[-1]), scale=scales[0], random_state=0)
+        model = AssociationModel(embedding(_ranks(dyads)[-1]), head="kernel", scale=scales[0], random_state=0)
         stages: list[Grid] = [
             {"n_components": _ranks(dyads), "column_bandwidth": [0.0, 0.3], "row_bandwidth": GAUSSIAN_BANDWIDTHS},
             {"scale": scales, "row_bandwidth": GAUSSIAN_BANDWIDTHS},
@@ -136,7 +136,7 @@ def _kernel_regression(embedding: Callable[[int], ViewsTransformer], scales: lis
 
 def _tuned_jdr(dyads: Dyads) -> Method:
     wide = any(is_sparse(X) and X.shape[1] > WIDE for X in (dyads.A, dyads.B))
-    model = AssociationModel(random_state=0)
+    model = AssociationModel(head="kernel", random_state=0)
     if wide:  # the recipe asks for sizes only
         tables = [np.zeros((m, min(n, _width(m)))) for m, n in zip(dyads.shape, dyads.n_features, strict=True)]
         dyads = dyads.replace(tables=tables)
@@ -150,7 +150,7 @@ def _imc(dyads: Dyads) -> Method:
 
 def _features(*stages: Grid, **params: Any) -> Callable[[Dyads], Method]:
     """Raw features, without an embedding."""
-    return lambda dyads: Method(AssociationModel(None, random_state=0, **params), list(stages))
+    return lambda dyads: Method(AssociationModel(None, **{"head": "kernel", **params}, random_state=0), list(stages))
 
 
 def _one_side(used: str, ignored: str) -> Callable[[Dyads], Method]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from jointdr.data import By, Dyads
+from jointdr.data import BY, By, Dyads
 from jointdr.prediction.automatic import AutomaticParameters, fit_automatic
 from jointdr.prediction.fitted_associations import FittedAssociations
 from jointdr.prediction.heads.build import (
@@ -18,7 +18,7 @@ from jointdr.prediction.heads.build import (
 from jointdr.prediction.heads.parts import AssociationParts
 from jointdr.prediction.heads.truncation import measure_truncation
 from jointdr.prediction.queries import as_dyads
-from jointdr.runtime import is_number
+from jointdr.runtime import check_choice, is_number
 
 if TYPE_CHECKING:
     from jointdr.prediction.search.tuning import Tuning
@@ -285,7 +285,10 @@ class AssociationModel(FittedAssociations):
         from jointdr.prediction.search.tuning import tune_model
 
         dyads = as_dyads(Y, A, B, observed, "tune")
-        self._check_parameters()
+        if self.head == "auto" and grid is None:
+            return self._tune_automatic(dyads, by, progress)
+        if self.head != "auto":
+            self._check_parameters()
         grid = recipe(self, dyads) if grid is None else grid
         seed = self.random_state
         found = tune_model(
@@ -295,3 +298,13 @@ class AssociationModel(FittedAssociations):
         self.set_params(**found.best_params)
         self.fit(dyads)
         return found
+
+    def _tune_automatic(self, dyads: Dyads, by: By, progress: bool | None) -> Tuning:
+        """Choose and fit the model of one question, as `fit` does for each of them."""
+        from jointdr.prediction.search.tuning import Tuning
+
+        check_choice("by", by, BY)
+        self.uses = (by,)
+        self._fit_automatic(dyads, progress)
+        found = self.choices_
+        return Tuning(found, {"uses": self.uses}, float(found["held-out score"].iloc[0]), self.criterion)

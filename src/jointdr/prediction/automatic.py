@@ -13,7 +13,7 @@ from jointdr.prediction.heads.descriptions import Description, feature_kinds, ra
 from jointdr.prediction.heads.head import EntitySet, Tables
 from jointdr.prediction.heads.members import Answers, Stack, StagesHead
 from jointdr.prediction.heads.stages import Recipe
-from jointdr.prediction.search.answers import QUESTIONS, Answer, Task, choose_answers, fit_answers
+from jointdr.prediction.search.answers import QUESTIONS, Answer, ChoiceTask, choose_answers, fit_answers
 from jointdr.prediction.search.bench import Sides
 from jointdr.prediction.search.criterion import check_criterion
 from jointdr.prediction.search.large import is_large
@@ -121,7 +121,7 @@ class AutomaticParts:
         return words
 
     def summary(self) -> str:
-        """What was chosen, one line for each question."""
+        """The chosen models, one line for each question."""
         lines = []
         for answer in self.answers:
             parts = zip(answer.weights, answer.recipes, strict=True)
@@ -181,7 +181,7 @@ def fit_automatic(
         embedding = default_embedding(dyads)
     elif embedding is not None and min(dyads.n_features) == 0:
         embedding = None
-    task = Task(dyads, parameters.uses, parameters.criterion, parameters.max_fits, embedding, random_state)
+    task = ChoiceTask(dyads, parameters.uses, parameters.criterion, parameters.max_fits, embedding, random_state)
     answers = tuple(choose_answers(task, progress))
     fitted = None if embedding is None else fit_embedding(embedding, dyads)
     tables = (tables_of(dyads, 0), tables_of(dyads, 1))

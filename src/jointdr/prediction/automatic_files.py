@@ -17,7 +17,7 @@ from jointdr.prediction.heads.effects import Effects
 from jointdr.prediction.heads.head import Head
 from jointdr.prediction.heads.members import Answers, EntityKernels, RecipeKernels, Stack, StagesHead
 from jointdr.prediction.heads.parts import embedding_from_arrays, embedding_to_arrays
-from jointdr.prediction.heads.stages import Recipe, Stage, Term
+from jointdr.prediction.heads.stages import Recipe, SmoothingStage, Term
 from jointdr.prediction.search.answers import Answer, fit_answers
 from jointdr.prediction.search.large import is_large
 from jointdr.prediction.search.parts import fit_effects, known_scores
@@ -76,7 +76,7 @@ def automatic_to_arrays(parts: AutomaticParts, family: Mapping[str, type]) -> tu
     are made again from scores and tables; coefficients and profiles, which take long, are kept.
     """
     arrays: dict[str, Array] = {}
-    stages: list[Stage] = []
+    stages: list[SmoothingStage] = []
     answers = [_answer_to_header(parts.head, answer, stages, arrays) for answer in parts.answers]
     header: dict[str, Any] = {"criterion": parts.criterion, "answers": answers}
     header["stages"] = [_stage_to_header(number, stages, arrays) for number in range(len(stages))]
@@ -97,7 +97,7 @@ def automatic_from_arrays(
         return _parts_of(dyads, embedding, answers, fit_answers(dyads, answers, descriptions), header)
     kernels, scores = EntityKernels(descriptions), known_scores(dyads)
     effects: dict[tuple[bool, bool], Effects] = {}
-    stages: list[Stage] = []
+    stages: list[SmoothingStage] = []
     for number, kept in enumerate(header["stages"]):
         recipe = _recipe_from(kept["recipe"], descriptions)
         if recipe.effects not in effects:
@@ -116,7 +116,7 @@ def automatic_from_arrays(
         if not min(units) > 0:
             raise ValueError(f"its profiles have the units {units}")
         stages.append(
-            Stage(
+            SmoothingStage(
                 recipe,
                 found,
                 C,
@@ -158,7 +158,9 @@ def _parts_of(
     return AutomaticParts(tables, (labels[0], labels[1]), embedding, tuple(answers), head, str(header["criterion"]))
 
 
-def _answer_to_header(head: Answers, answer: Answer, stages: list[Stage], arrays: dict[str, Array]) -> dict[str, Any]:
+def _answer_to_header(
+    head: Answers, answer: Answer, stages: list[SmoothingStage], arrays: dict[str, Array]
+) -> dict[str, Any]:
     stack = head.heads[answer.by]
     assert isinstance(stack, Stack)
     numbers = [_number_of(member.stage, stages) for member in stack.members if isinstance(member, StagesHead)]
@@ -187,7 +189,7 @@ def _answer_from(kept: Mapping[str, Any], descriptions: Any) -> Answer:
     return Answer(kept["by"], recipes, weights, tuple(map(float, kept["scores"])), score, error, baseline)
 
 
-def _number_of(stage: Stage, stages: list[Stage]) -> int:
+def _number_of(stage: SmoothingStage, stages: list[SmoothingStage]) -> int:
     """The number of a stage among those that are kept, to which it is added with those before it."""
     for number, other in enumerate(stages):
         if other is stage:
@@ -198,7 +200,7 @@ def _number_of(stage: Stage, stages: list[Stage]) -> int:
     return len(stages) - 1
 
 
-def _stage_to_header(number: int, stages: list[Stage], arrays: dict[str, Array]) -> dict[str, Any]:
+def _stage_to_header(number: int, stages: list[SmoothingStage], arrays: dict[str, Array]) -> dict[str, Any]:
     stage, name = stages[number], f"stage.{number}"
     header: dict[str, Any] = {"recipe": asdict(stage.recipe), "units": list(stage.units)}
     if stage.recipe.head in ("kronecker", "two-step"):

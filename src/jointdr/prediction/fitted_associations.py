@@ -47,7 +47,7 @@ class FittedAssociations(Recommender):
 
     @cached_property
     def choices_(self) -> Any:
-        """What ``head="auto"`` chose, as a DataFrame: see the class."""
+        """The choices of ``head="auto"`` as a DataFrame: see the class."""
         if not isinstance(self._parts, AutomaticParts):
             raise AttributeError(
                 f"choices_ are those of head='auto', and this model has head={self._fitted['head']!r}."

@@ -111,7 +111,7 @@ def test_features_as_they_are_may_be_sparse():
     rng = np.random.default_rng(0)
     A, B = (sparse.random_array((40, 30), density=0.3, rng=rng, format="csr") for _ in (0, 1))
     Y = sparse.csr_array((rng.random((40, 40)) < 0.1).astype(float))
-    model = AssociationModel(None, kernel="cosine", bandwidth=0.6).fit(Y, A, B)
+    model = AssociationModel(None, head="kernel", kernel="cosine", bandwidth=0.6).fit(Y, A, B)
     session = Session(model)
     assert not session.is_one_map
     X = A[[3]].toarray()
@@ -145,7 +145,7 @@ def test_one_row_does_not_form_all_scores():
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((m, 4)), rng.standard_normal((m, 4))
     Y = sparse.csr_array((rng.random((m, m)) < 0.01).astype(float))
-    session = Session(AssociationModel(JDR(2), bandwidth=0.3).fit(Y, A, B))
+    session = Session(AssociationModel(JDR(2), head="kernel", bandwidth=0.3).fit(Y, A, B))
     tracemalloc.start()
     session.ranking(Subject("row", 3))
     session.ranking(Subject("column", 3))
@@ -199,7 +199,7 @@ def test_answers_at_the_same_time():
 @pytest.mark.parametrize(("embedding", "one"), [(JDR(2), True), (PCA(2), False), (None, False), (JDR(1), True)])
 def test_everything_lies_on_the_map(embedding, one):
     dyads = dyads_of("links")
-    session = Session(AssociationModel(embedding, bandwidth=0.4).fit(dyads))
+    session = Session(AssociationModel(embedding, head="kernel", bandwidth=0.4).fit(dyads))
     assert session.is_one_map is one
     for positions in session.positions:
         assert np.isfinite(positions).all()

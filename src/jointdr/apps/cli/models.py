@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from jointdr.data import Dyads
     from jointdr.prediction import Recommender
 
-METHODS = ("jdr", "pca", "phd", "sols", "imc", "none")
+METHODS = ("auto", "jdr", "pca", "phd", "sols", "imc", "none")
 OF_EMBEDDINGS = ("head", "kernel", "bandwidth", "raw_bandwidth", "mix", "scale", "borrow", "adaptive", "nearest")
 DIRECTIONS, COMPLETION_DIRECTIONS = 80, 10  # of embeddings and of imc by default; fewer where features are fewer
 
@@ -18,9 +18,15 @@ DIRECTIONS, COMPLETION_DIRECTIONS = 80, 10  # of embeddings and of imc by defaul
 def takes_similarity(settings: Settings) -> bool:
     """Whether the model that the options describe compares entities by similarities, where there are some.
 
-    Others are given features that are made of these. None of the models does so far.
+    Others are given features that are made of these.
     """
-    return False
+    return is_automatic(settings)
+
+
+def is_automatic(settings: Settings) -> bool:
+    """Whether the model is left to the data: no method is named, and no option that belongs to one is given."""
+    named = (*OF_EMBEDDINGS, "alpha", "rank", "ridge")
+    return settings.method == "auto" and all(getattr(settings, name) is None for name in named)
 
 
 def model_of(settings: Settings, dyads: Dyads) -> Recommender:
@@ -35,7 +41,9 @@ def model_of(settings: Settings, dyads: Dyads) -> Recommender:
         refuse([*(set(given) & set(OF_EMBEDDINGS)), *(["ridge"] if settings.ridge else [])], "imc")
         rank = _rank(COMPLETION_DIRECTIONS, dyads) if settings.rank is None else settings.rank
         return IMC(rank, **given, random_state=settings.seed)
-    return AssociationModel(_embedding(settings, dyads), **given, random_state=settings.seed)
+    if is_automatic(settings):
+        return AssociationModel(random_state=settings.seed)
+    return AssociationModel(_embedding(settings, dyads), **{"head": "kernel", **given}, random_state=settings.seed)
 
 
 def _embedding(settings: Settings, dyads: Dyads) -> Any:
@@ -44,7 +52,7 @@ def _embedding(settings: Settings, dyads: Dyads) -> Any:
     if settings.method == "none":
         refuse([name for name in ("rank", "ridge") if getattr(settings, name) is not None], "none")
         return None
-    kinds: dict[str, Any] = {"jdr": JDR, "pca": PCA, "phd": PHD, "sols": SOLS}
+    kinds: dict[str, Any] = {"auto": JDR, "jdr": JDR, "pca": PCA, "phd": PHD, "sols": SOLS}
     most = 1 if settings.method == "sols" else DIRECTIONS  # it has more for subpopulations only
     embedding = kinds[settings.method](_rank(most, dyads) if settings.rank is None else settings.rank)
     if settings.ridge is not None:

@@ -112,7 +112,7 @@ def _kernel_regression(embedding: type, scales: list[Any], r: int) -> Method:
         {"column_bandwidth": GAUSSIAN_BANDWIDTHS},
         {"row_bandwidth": GAUSSIAN_BANDWIDTHS},
     ]
-    return Method(AssociationModel(embedding(r), scale=scales[0], random_state=0), stages)
+    return Method(AssociationModel(embedding(r), head="kernel", scale=scales[0], random_state=0), stages)
 
 
 def _one_series(

@@ -12,7 +12,7 @@ from jointdr.prediction.heads.calibration import Calibration
 from jointdr.prediction.heads.descriptions import Description
 from jointdr.prediction.heads.effects import Effects
 from jointdr.prediction.heads.head import EntitySet, Head, Tables
-from jointdr.prediction.heads.stages import Recipe, Seen, Stage, Term, mix_similarities
+from jointdr.prediction.heads.stages import Recipe, Seen, SmoothingStage, Term, mix_similarities
 from jointdr.prediction.ranking import ScoreBlock, Scorer
 from jointdr.runtime import Array
 
@@ -77,7 +77,7 @@ class RecipeKernels:
 class StagesHead(Head):
     """The last stage of a recipe, with the kernels of its entities."""
 
-    stage: Stage
+    stage: SmoothingStage
     kernels: RecipeKernels
 
     def scorer(self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False) -> Scorer:

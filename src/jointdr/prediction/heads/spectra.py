@@ -33,22 +33,22 @@ ENOUGH = 1e-3  # a warning is given if it has not fallen to this
 
 
 @dataclass(frozen=True)
-class Spectrum:
+class KernelSpectrum:
     """The positive eigenvalues of a kernel between known entities, and their eigenvectors."""
 
     values: Array  # (q,)
     vectors: Array  # (m, q)
 
     @staticmethod
-    def of(K: Array, most: int = EXACTLY, landmarks: int = LANDMARKS) -> Spectrum:
+    def of(K: Array, most: int = EXACTLY, landmarks: int = LANDMARKS) -> KernelSpectrum:
         """All of them for up to `most` entities, in O(m³); otherwise those of Nyström's approximation, in O(m p²)."""
         if len(K) <= most:
-            return Spectrum(*_positive(K))
+            return KernelSpectrum(*_positive(K))
         at = np.sort(np.random.RandomState(0).choice(len(K), landmarks, replace=False))
         values, Q = _positive(K[np.ix_(at, at)])
         X = K[:, at] @ (Q / np.sqrt(values))
         squares, V = _positive(X.T @ X)
-        return Spectrum(squares, X @ (V / np.sqrt(squares)))
+        return KernelSpectrum(squares, X @ (V / np.sqrt(squares)))
 
 
 def _positive(K: Array) -> tuple[Array, Array]:
@@ -58,33 +58,33 @@ def _positive(K: Array) -> tuple[Array, Array]:
     return (values, Q) if kept.all() else (values[kept], Q[:, kept])
 
 
-def kronecker_filter(a: Spectrum, b: Spectrum, penalty: float, share: float = 1.0) -> Array:
+def kronecker_filter(a: KernelSpectrum, b: KernelSpectrum, penalty: float, share: float = 1.0) -> Array:
     """f of Kronecker ridge; `share` is that of the observed pairs, where it preconditions."""
     f = np.multiply.outer(share * a.values, b.values)
     f += penalty
     return np.divide(1.0, f, out=f)
 
 
-def two_step_filter(a: Spectrum, b: Spectrum, penalties: tuple[float, float]) -> Array:
+def two_step_filter(a: KernelSpectrum, b: KernelSpectrum, penalties: tuple[float, float]) -> Array:
     """f of two-step ridge."""
     return np.multiply.outer(1.0 / (a.values + penalties[0]), 1.0 / (b.values + penalties[1]))
 
 
-def filtered(a: Spectrum, b: Spectrum, R: Array, f: Array) -> Array:
+def apply_filter(a: KernelSpectrum, b: KernelSpectrum, R: Array, f: Array) -> Array:
     """C = Q_A ((Q_Aᵀ R Q_B) ∘ f) Q_Bᵀ, the coefficients of a ridge regression on a complete grid."""
     Z = a.vectors.T @ R @ b.vectors
     Z *= f
     return a.vectors @ Z @ b.vectors.T
 
 
-def leave_out(by: By, a: Spectrum, b: Spectrum, R: Array, penalties: tuple[float, float]) -> Array:
+def leave_out(by: By, a: KernelSpectrum, b: KernelSpectrum, R: Array, penalties: tuple[float, float]) -> Array:
     """Predictions of two-step ridge on a complete grid for what is left out, one at a time, without fitting again.
 
     Parameters
     ----------
     by : {"rows", "columns", "both", "pairs"}
         A prediction of (i, j) leaves out row i, column j, both, or the pair.
-    a, b : Spectrum
+    a, b : KernelSpectrum
         Of kernels that do not depend on scores.
     R : (m_A, m_B) array
     penalties : pair of floats
@@ -115,8 +115,8 @@ def leave_out(by: By, a: Spectrum, b: Spectrum, R: Array, penalties: tuple[float
 
 
 def solve_kronecker(
-    a: Spectrum,
-    b: Spectrum,
+    a: KernelSpectrum,
+    b: KernelSpectrum,
     R: Array,
     mask: Array | None,
     penalty: float,
@@ -127,7 +127,7 @@ def solve_kronecker(
 
     Parameters
     ----------
-    a, b : Spectrum
+    a, b : KernelSpectrum
     R : (m_A, m_B) array
         Scores, 0 where they are not known.
     mask : (m_A, m_B) array or None
@@ -145,7 +145,7 @@ def solve_kronecker(
     """
     roots = np.sqrt(a.values), np.sqrt(b.values)
     if mask is None and right is None:
-        return filtered(a, b, R, kronecker_filter(a, b, penalty))
+        return apply_filter(a, b, R, kronecker_filter(a, b, penalty))
     phi, psi = a.vectors * roots[0], b.vectors * roots[1]
     right = phi.T @ R @ psi if right is None else right
     if mask is None:

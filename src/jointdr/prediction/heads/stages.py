@@ -21,7 +21,14 @@ from scipy import sparse
 from jointdr.prediction.heads.descriptions import to_power
 from jointdr.prediction.heads.distances import squared_distances
 from jointdr.prediction.heads.effects import Effects
-from jointdr.prediction.heads.spectra import EXACT, ROUGH, Spectrum, filtered, solve_kronecker, two_step_filter
+from jointdr.prediction.heads.spectra import (
+    EXACT,
+    ROUGH,
+    KernelSpectrum,
+    apply_filter,
+    solve_kronecker,
+    two_step_filter,
+)
 from jointdr.runtime import Array, csr_rows, dense
 
 HEADS = ("effects", "kronecker", "two-step", "neighbors")
@@ -121,7 +128,7 @@ class GivenKernels:
 
 
 @dataclass(frozen=True)
-class Stage:
+class SmoothingStage:
     """A fitted stage."""
 
     recipe: Recipe
@@ -130,7 +137,7 @@ class Stage:
     mask: Array | None
     Z: Array | None = None  # (m_A, m_B): profiles of rows, and of columns as its transpose
     units: tuple[float, float] = (1.0, 1.0)  # the median squared distances between profiles
-    before: Stage | None = None
+    before: SmoothingStage | None = None
     kernels: KnownKernels | None = field(default=None, compare=False, repr=False)
     clip: tuple[float, float] = (-np.inf, np.inf)  # the range of known scores
 
@@ -169,7 +176,7 @@ class Stage:
             assert self.kernels is not None
             a, b = self.spectra
             if self.recipe.head == "two-step":
-                W = filtered(a, b, np.outer(K, L), two_step_filter(a, b, self.recipe.penalties))
+                W = apply_filter(a, b, np.outer(K, L), two_step_filter(a, b, self.recipe.penalties))
             else:
                 right = np.outer((a.vectors.T @ K) / np.sqrt(a.values), (b.vectors.T @ L) / np.sqrt(b.values))
                 W = self._kronecker_weights(a, b, right)
@@ -181,7 +188,7 @@ class Stage:
         left = self.effects.project_out(self._as_known(W))
         return np.asarray(dense(left)) + np.asarray(dense(own))
 
-    def _kronecker_weights(self, a: Spectrum, b: Spectrum, right: Array) -> Array:
+    def _kronecker_weights(self, a: KernelSpectrum, b: KernelSpectrum, right: Array) -> Array:
         C = solve_kronecker(a, b, self.coefficients, self.mask, self.recipe.penalties[0], EXPLAINED, right)
         W = (a.vectors * a.values) @ (a.vectors.T @ C @ b.vectors) @ (b.vectors * b.values).T
         return W if self.mask is None else W * self.mask
@@ -194,10 +201,10 @@ class Stage:
         return sparse.csr_array((W[csr_rows(stored), stored.indices], stored.indices, stored.indptr), shape=W.shape)
 
     @cached_property
-    def spectra(self) -> tuple[Spectrum, Spectrum]:
+    def spectra(self) -> tuple[KernelSpectrum, KernelSpectrum]:
         """Of the kernels between known entities, with profiles; O(m³), computed when first asked for."""
         assert self.kernels is not None
-        a, b = (Spectrum.of(self.kernel(k, Seen(self.kernels.known(k), slice(None)))) for k in (0, 1))
+        a, b = (KernelSpectrum.of(self.kernel(k, Seen(self.kernels.known(k), slice(None)))) for k in (0, 1))
         return a, b
 
     def _effect(self, k: int, some: Seen) -> Array:
@@ -259,9 +266,9 @@ def fit_stages(
     kernels: KnownKernels,
     effects: Effects,
     tolerance: float = EXACT,
-    spectra: tuple[Spectrum, Spectrum] | None = None,
+    spectra: tuple[KernelSpectrum, KernelSpectrum] | None = None,
     first: Array | None = None,
-) -> list[Stage]:
+) -> list[SmoothingStage]:
     """The stages of a recipe, one after the other.
 
     Parameters
@@ -271,7 +278,7 @@ def fit_stages(
     kernels : KnownKernels
     effects : Effects
         Of the same scores, of the kinds that the recipe asks for.
-    spectra : pair of Spectrum, optional
+    spectra : pair of KernelSpectrum, optional
         Of these kernels with the constant, where they are at hand.
     first : (m_A, m_B) array, optional
         The coefficients of the first stage, where they are at hand.
@@ -279,11 +286,11 @@ def fit_stages(
         As in `solve_kronecker`.
     """
     R = scores.residuals(effects.mean, effects.rows, effects.columns)
-    stage = Stage(recipe, effects, R, scores.mask, kernels=kernels, clip=scores.range)
+    stage = SmoothingStage(recipe, effects, R, scores.mask, kernels=kernels, clip=scores.range)
     if recipe.head == "effects":
         return [stage]
     everyone = (Seen(kernels.known(0), slice(None)), Seen(kernels.known(1), slice(None)))
-    stages: list[Stage] = []
+    stages: list[SmoothingStage] = []
     start = 0 if recipe.profile != "known" or max(recipe.profiles) == 0 else 1
     for number in range(start, recipe.rounds + 1):
         current = replace(stage, before=stages[-1] if stages else None)
@@ -295,7 +302,7 @@ def fit_stages(
                 C = first
             else:
                 given = spectra if number == 0 else None
-                a, b = given or (Spectrum.of(current.kernel(k, everyone[k])) for k in (0, 1))
+                a, b = given or (KernelSpectrum.of(current.kernel(k, everyone[k])) for k in (0, 1))
                 # Stages that only describe entities for the next one need no more digits than comparisons do.
                 C = solve(current, a, b, R, tolerance if number == recipe.rounds else max(tolerance, ROUGH))
             current = replace(current, coefficients=C)
@@ -303,7 +310,7 @@ def fit_stages(
     return stages
 
 
-def profiles(recipe: Recipe, scores: Scores, predicted: Array | None, stage: Stage) -> Array:
+def profiles(recipe: Recipe, scores: Scores, predicted: Array | None, stage: SmoothingStage) -> Array:
     """The scores that describe known entities, (m_A, m_B)."""
     if predicted is None:
         if scores.mask is None:
@@ -315,8 +322,8 @@ def profiles(recipe: Recipe, scores: Scores, predicted: Array | None, stage: Sta
     return predicted if scores.mask is None else np.where(scores.mask > 0, scores.Y, predicted)
 
 
-def solve(stage: Stage, a: Spectrum, b: Spectrum, R: Array, tolerance: float) -> Array:
+def solve(stage: SmoothingStage, a: KernelSpectrum, b: KernelSpectrum, R: Array, tolerance: float) -> Array:
     """The coefficients of a ridge head."""
     if stage.recipe.head == "two-step":
-        return filtered(a, b, R, two_step_filter(a, b, stage.recipe.penalties))
+        return apply_filter(a, b, R, two_step_filter(a, b, stage.recipe.penalties))
     return solve_kronecker(a, b, R, stage.mask, stage.recipe.penalties[0], tolerance)

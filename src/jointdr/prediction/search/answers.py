@@ -17,8 +17,8 @@ from jointdr.prediction.heads.descriptions import feature_kinds, raw_description
 from jointdr.prediction.heads.effects import Effects
 from jointdr.prediction.heads.head import EntitySet, Head
 from jointdr.prediction.heads.members import Answers, EffectsHead, EntityKernels, RecipeKernels, Stack, StagesHead
-from jointdr.prediction.heads.stages import Recipe, Scores, Stage, Term, fit_stages
-from jointdr.prediction.search.bench import Bench, Sides, Similarities, Trial
+from jointdr.prediction.heads.stages import Recipe, Scores, SmoothingStage, Term, fit_stages
+from jointdr.prediction.search.bench import Bench, RecipeTrial, Sides, Similarities
 from jointdr.prediction.search.large import choose_recipe, fit_large, is_large
 from jointdr.prediction.search.learned import LearnedSimilarities
 from jointdr.prediction.search.menu import Options, kernel_options, screen, with_profiles
@@ -29,7 +29,7 @@ from jointdr.runtime import Array, Progress
 
 QUESTIONS: tuple[By, ...] = ("rows", "columns", "both", "pairs")
 SCREENED = 700  # entities of a kind that recipes are screened on, at most
-SOLVED = 400  # the same where only some pairs are known, and every fit takes conjugate gradients
+SOLVED = 500  # the same where only some pairs are known, and every fit takes conjugate gradients
 FOLDS = 5
 ENOUGH = {True: 3, False: 2}  # folds that are held out in turn where data is large, of complete grids and of others
 PERCENTILES = 200  # known rows whose unknown pairs give the ranks of scores
@@ -74,7 +74,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Task:
+class ChoiceTask:
     """The data, and how its questions are answered."""
 
     dyads: Dyads
@@ -89,7 +89,7 @@ class Task:
         return feature_kinds(self.dyads.A, is_large(self.dyads)), feature_kinds(self.dyads.B, is_large(self.dyads))
 
 
-def choose_answers(task: Task, progress: bool | None = None) -> list[Answer]:
+def choose_answers(task: ChoiceTask, progress: bool | None = None) -> list[Answer]:
     """An answer for each question; the same for the same random state, whichever others are asked."""
     rng = check_random_state(task.random_state)
     seeds = dict(zip(QUESTIONS, rng.randint(2**31 - 1, size=len(QUESTIONS)), strict=True))
@@ -101,7 +101,7 @@ def choose_answers(task: Task, progress: bool | None = None) -> list[Answer]:
     return found
 
 
-def choose_answer(task: Task, by: By, rng: np.random.RandomState) -> Answer:
+def choose_answer(task: ChoiceTask, by: By, rng: np.random.RandomState) -> Answer:
     """The answer to one question."""
     dyads, implicit = task.dyads, task.dyads.is_implicit
     new = new_sides(by)
@@ -138,7 +138,7 @@ def choose_answer(task: Task, by: By, rng: np.random.RandomState) -> Answer:
     )
 
 
-def _screen_sample(task: Task, bench: Bench, by: By, simple: Recipe) -> tuple[list[Recipe], Answer | None]:
+def _screen_sample(task: ChoiceTask, bench: Bench, by: By, simple: Recipe) -> tuple[list[Recipe], Answer | None]:
     """Recipes worth complete fits; or the answer, where there is nothing to choose by or very much to fit."""
     if not bench.parts:
         return [], Answer(by, (simple,), (1.0,))
@@ -148,7 +148,7 @@ def _screen_sample(task: Task, bench: Bench, by: By, simple: Recipe) -> tuple[li
     # Coordinates are made of known scores, which pairs of known entities are described by anyway.
     learned = bench.similarities.learn is not None and by != "pairs"
     options = (kernel_options(sides[0], learned), kernel_options(sides[1], learned))
-    return _screened(bench, by, options, task.dyads, task.dyads.is_implicit), None
+    return _screen_recipes(bench, by, options, task.dyads, task.dyads.is_implicit), None
 
 
 def _choose_large(bench: Bench, by: By, sides: Sides, simple: Recipe) -> Answer:
@@ -166,7 +166,7 @@ def _choose_large(bench: Bench, by: By, sides: Sides, simple: Recipe) -> Answer:
     return Answer(by, (best.recipe,), (1.0,), scores, best.mean, error, baseline.mean, None, bench.failures, bench.fits)
 
 
-def _screened(bench: Bench, by: By, options: Any, dyads: Dyads, implicit: bool) -> list[Recipe]:
+def _screen_recipes(bench: Bench, by: By, options: Any, dyads: Dyads, implicit: bool) -> list[Recipe]:
     """Recipes that are worth complete fits, the best first."""
     try:
         recipes = screen(bench, by, options, dyads.is_complete)
@@ -188,9 +188,9 @@ def _screened(bench: Bench, by: By, options: Any, dyads: Dyads, implicit: bool) 
     return [*(recipe for recipe, _ in sorted(by_kind.values(), key=lambda item: -item[1])), *recipes]
 
 
-def _distinct(trials: Sequence[Trial]) -> list[Trial]:
+def _distinct(trials: Sequence[RecipeTrial]) -> list[RecipeTrial]:
     """Without stages that several recipes begin with."""
-    found: dict[Recipe, Trial] = {}
+    found: dict[Recipe, RecipeTrial] = {}
     for trial in trials:
         recipe = trial.recipe
         if recipe.rounds == 0:
@@ -199,7 +199,7 @@ def _distinct(trials: Sequence[Trial]) -> list[Trial]:
     return list(found.values())
 
 
-def _bench(task: Task, dyads: Dyads, by: By, rng: np.random.RandomState, dtype: Any = np.float64) -> Bench:
+def _bench(task: ChoiceTask, dyads: Dyads, by: By, rng: np.random.RandomState, dtype: Any = np.float64) -> Bench:
     scores, implicit = known_scores(dyads), dyads.is_implicit
     units = {"rows": dyads.shape[0], "columns": dyads.shape[1], "both": min(dyads.shape)}
     held = units.get(by, np.count_nonzero(scores.Y) if implicit else dyads.n_observed)
@@ -237,7 +237,7 @@ def fit_answers(dyads: Dyads, answers: Sequence[Answer], descriptions: Sides, sc
         return Answers({answer.by: fit_large_answer(dyads, answer, descriptions) for answer in answers})
     scores = known_scores(dyads) if scores is None else scores
     kernels = EntityKernels(descriptions)
-    fitted: dict[Recipe, list[Stage]] = {}
+    fitted: dict[Recipe, list[SmoothingStage]] = {}
     longest: dict[Recipe, int] = {}
     for answer in answers:
         for recipe in answer.recipes:

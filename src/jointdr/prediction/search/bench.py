@@ -11,7 +11,7 @@ import numpy as np
 
 from jointdr.data import By
 from jointdr.prediction.heads.descriptions import Description
-from jointdr.prediction.heads.spectra import ROUGH, Spectrum, leave_out
+from jointdr.prediction.heads.spectra import ROUGH, KernelSpectrum, leave_out
 from jointdr.prediction.heads.stages import CONSTANT, GivenKernels, Recipe, Scores, Term, fit_stages, mix_similarities
 from jointdr.prediction.search.criterion import judge_predictions
 from jointdr.prediction.search.parts import Part
@@ -47,7 +47,7 @@ class Similarities:
 
 
 @dataclass(frozen=True)
-class Trial:
+class RecipeTrial:
     """The criterion of one stage of a recipe: on each part, and the predictions that it was judged by."""
 
     recipe: Recipe
@@ -67,9 +67,9 @@ class Bench:
     ) -> None:
         self.scores, self.parts, self.similarities = scores, list(parts), similarities
         self.criterion, self.implicit = criterion, implicit
-        self.spectra: dict[object, Spectrum] = {}
+        self.spectra: dict[object, KernelSpectrum] = {}
         self.kernels: dict[object, Array] = {}
-        self.trials: dict[Recipe, list[Trial]] = {}
+        self.trials: dict[Recipe, list[RecipeTrial]] = {}
         self.coefficients: dict[tuple[Recipe, int], Array] = {}  # of first stages
         self.fits = 0
         self.failures: dict[str, str] = {}
@@ -88,23 +88,23 @@ class Bench:
     def _is_learned(self, k: int, terms: Sequence[Term]) -> bool:
         return any(term.description >= len(self.similarities.descriptions[k]) for term in terms)
 
-    def _spectrum(self, k: int, recipe: Recipe, part: int, known: Array) -> Spectrum:
+    def _spectrum(self, k: int, recipe: Recipe, part: int, known: Array) -> KernelSpectrum:
         is_whole = known.shape[0] == self.kernel(k, recipe.terms(k), part).shape[0]
         where = -1 if is_whole and not self._is_learned(k, recipe.terms(k)) else part
         key = (k, recipe.terms(k), where)
         if key not in self.spectra:
             if len(self.spectra) > KEPT * len(self.parts):
                 self.spectra.clear()
-            self.spectra[key] = Spectrum.of(known + CONSTANT)
+            self.spectra[key] = KernelSpectrum.of(known + CONSTANT)
         return self.spectra[key]
 
-    def try_recipe(self, recipe: Recipe) -> list[Trial]:
+    def try_recipe(self, recipe: Recipe) -> list[RecipeTrial]:
         """The stages of a recipe, each as a trial; none if it fails."""
         if recipe not in self.trials:
             self.trials[recipe] = self._try(recipe)
         return self.trials[recipe]
 
-    def _try(self, recipe: Recipe) -> list[Trial]:
+    def _try(self, recipe: Recipe) -> list[RecipeTrial]:
         found: list[list[Array]] = []
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -115,7 +115,7 @@ class Bench:
             for stage, predictions in enumerate(zip(*found, strict=True)):
                 values = [self.judge(P, part) for P, part in zip(predictions, self.parts, strict=True)]
                 rounds = recipe.rounds - len(found[0]) + 1 + stage
-                trials.append(Trial(replace(recipe, rounds=rounds), np.array(values), tuple(predictions)))
+                trials.append(RecipeTrial(replace(recipe, rounds=rounds), np.array(values), tuple(predictions)))
             return [trial for trial in trials if np.isfinite(trial.values).all()]
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             self.failures[repr(recipe)] = f"{type(error).__name__}: {error}"
@@ -152,7 +152,7 @@ class Bench:
         """
         if any(self._is_learned(k, recipe.terms(k)) for k in (0, 1)):
             return pairs[len(pairs) // 2]
-        a, b = (Spectrum.of(self.kernel(k, recipe.terms(k), 0) + CONSTANT) for k in (0, 1))
+        a, b = (KernelSpectrum.of(self.kernel(k, recipe.terms(k), 0) + CONSTANT) for k in (0, 1))
         Y = self.scores.Y
         found = []
         for pair in pairs:

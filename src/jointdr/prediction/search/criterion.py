@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from jointdr.data import Dyads, Split
-from jointdr.metrics import concordance_index, ndcg_at_k, rmse
+from jointdr.metrics import concordance_index, ndcg_at_k, rmse, round_scores
 from jointdr.runtime import Array, check_choice, dense
 
 # Implicit feedback is judged by the mean of the recalls at these numbers of retrieved entities.
@@ -101,6 +101,7 @@ class Ranks:
         """For every association the number of higher scores in its row, and of equal ones, itself included."""
         i, j = np.nonzero(positive)
         above, equal = np.empty(len(i)), np.empty(len(i))
+        S = round_scores(S)
         order = np.sort(S, axis=1)
         for row, (start, stop) in enumerate(zip(*_ends(i, len(S)), strict=True)):
             values = S[row, j[start:stop]]

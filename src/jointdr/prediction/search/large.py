@@ -13,7 +13,7 @@ from jointdr.prediction.heads.head import EntitySet, Head
 from jointdr.prediction.heads.members import Descriptions
 from jointdr.prediction.heads.ridge import Coordinates, GridRidge, positive_eigenpairs, rotate_to_diagonal
 from jointdr.prediction.heads.stages import CONSTANT, Recipe, Term, mix_similarities
-from jointdr.prediction.search.bench import Bench, Trial
+from jointdr.prediction.search.bench import Bench, RecipeTrial
 from jointdr.prediction.search.menu import PENALTIES, Options, screen
 from jointdr.prediction.search.parts import new_sides
 from jointdr.runtime import Array, is_sparse, slices
@@ -31,11 +31,11 @@ def is_large(dyads: Dyads) -> bool:
 
 def choose_recipe(
     bench: Bench, by: By, linear: tuple[Options, Options], options: tuple[Options, Options]
-) -> Trial | None:
+) -> RecipeTrial | None:
     """The recipe of a sample: ridge regression on products of features, unless kernels are clearly better."""
     new = new_sides(by)
     effects = (not new[0], not new[1])
-    best: Trial | None = None
+    best: RecipeTrial | None = None
     if all(linear):
         cheap = [Recipe("kronecker", linear[0][0], linear[1][0], (p, p), effects) for p in PENALTIES]
         tried = [trial for recipe in cheap for trial in bench.try_recipe(recipe)]
@@ -50,7 +50,7 @@ def choose_recipe(
     return best
 
 
-def _gains(dear: Trial, cheap: Trial) -> bool:
+def _gains(dear: RecipeTrial, cheap: RecipeTrial) -> bool:
     """Whether it is better by two standard errors, and by more than a fiftieth."""
     difference = dear.values - cheap.values
     error = float(np.std(difference, ddof=1)) / np.sqrt(len(difference)) if len(difference) > 1 else 0.0

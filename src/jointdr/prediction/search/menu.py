@@ -8,7 +8,7 @@ from dataclasses import replace
 from jointdr.data import By
 from jointdr.prediction.heads.descriptions import Description
 from jointdr.prediction.heads.stages import Recipe, Term
-from jointdr.prediction.search.bench import Bench, Trial
+from jointdr.prediction.search.bench import Bench, RecipeTrial
 from jointdr.prediction.search.parts import new_sides
 
 POWERS = {
@@ -56,7 +56,7 @@ def screen(bench: Bench, by: By, options: tuple[Options, Options], complete: boo
     best = _best(bench, [start])
     sides = (0, 1) if new[0] or not new[1] else (1, 0)
     for k in sides:
-        trials = _tried(bench, [_with_kernel(best.recipe, k, option) for option in options[k]])
+        trials = _try_last(bench, [_with_kernel(best.recipe, k, option) for option in options[k]])
         if not trials:
             return []
         top = max([best, *trials], key=lambda trial: trial.mean)
@@ -67,7 +67,7 @@ def screen(bench: Bench, by: By, options: tuple[Options, Options], complete: boo
             few = list(per.values())
             mixtures = [few[:2], few[:3]] if len(few) > 2 else [few[:2]]
             mixed = [_with_kernel(top.recipe, k, _mean(terms)) for terms in mixtures]
-            top = max([top, *_tried(bench, mixed)], key=lambda trial: trial.mean)
+            top = max([top, *_try_last(bench, mixed)], key=lambda trial: trial.mean)
         best = top
     best = _best(bench, [_with_penalty(best.recipe, p) for p in PENALTIES])
     recipes = [best.recipe]
@@ -93,10 +93,10 @@ def _neighbors(bench: Bench, recipe: Recipe, new: tuple[bool, bool]) -> Recipe:
     for k in (0, 1):
         options = [tuple(replace(t, power=p) for t in best.recipe.terms(k)) for p in SHARP]
         tried = [_with_kernel(best.recipe, k, option) for option in options]
-        best = max([best, *_tried(bench, tried)], key=lambda trial: trial.mean)
+        best = max([best, *_try_last(bench, tried)], key=lambda trial: trial.mean)
         if not new[k]:
             tried = [replace(best.recipe, borrow=_replaced(best.recipe.borrow, k, b)) for b in BORROWED]
-            best = max([best, *_tried(bench, tried)], key=lambda trial: trial.mean)
+            best = max([best, *_try_last(bench, tried)], key=lambda trial: trial.mean)
     return best.recipe
 
 
@@ -116,14 +116,14 @@ def with_profiles(recipe: Recipe, by: By, complete: bool, implicit: bool) -> lis
     return found
 
 
-def _tried(bench: Bench, recipes: Iterable[Recipe]) -> list[Trial]:
+def _try_last(bench: Bench, recipes: Iterable[Recipe]) -> list[RecipeTrial]:
     """The last stage of each recipe that could be fitted."""
     found = [bench.try_recipe(recipe) for recipe in recipes]
     return [trials[-1] for trials in found if trials]
 
 
-def _best(bench: Bench, recipes: Sequence[Recipe]) -> Trial:
-    trials = _tried(bench, recipes)
+def _best(bench: Bench, recipes: Sequence[Recipe]) -> RecipeTrial:
+    trials = _try_last(bench, recipes)
     if not trials:
         raise ValueError(f"No recipe could be fitted: {list(bench.failures.values())[:1]}")
     return max(trials, key=lambda trial: trial.mean)

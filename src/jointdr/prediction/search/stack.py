@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jointdr.prediction.search.bench import Bench, Trial
+from jointdr.prediction.search.bench import Bench, RecipeTrial
 from jointdr.runtime import Array
 
 STEPS = 10  # models that are added one after the other, at most; the same one may be added again
@@ -18,7 +18,7 @@ LEAST_GAIN = 1e-4  # another model has to raise the criterion by this
 class Stacked:
     """Weights of some trials, the criterion of their weighted sum on each part, and its predictions."""
 
-    trials: tuple[Trial, ...]
+    trials: tuple[RecipeTrial, ...]
     weights: tuple[float, ...]
     values: Array
     predictions: tuple[Array, ...]
@@ -28,7 +28,7 @@ class Stacked:
         return float(self.values.mean())
 
 
-def stack_trials(bench: Bench, trials: Sequence[Trial], baseline: Trial) -> Stacked:
+def stack_trials(bench: Bench, trials: Sequence[RecipeTrial], baseline: RecipeTrial) -> Stacked:
     """The weights that judge best, by adding models one at a time (Caruana and others, 2004).
 
     The baseline alone is taken where nothing is better by more than one standard error of the differences.
@@ -66,7 +66,7 @@ def stack_trials(bench: Bench, trials: Sequence[Trial], baseline: Trial) -> Stac
     )
 
 
-def _spread(trial: Trial) -> float:
+def _spread(trial: RecipeTrial) -> float:
     return float(np.sqrt(np.mean([np.var(P) for P in trial.predictions]))) or 1.0
 
 

@@ -98,10 +98,12 @@ def gene_diseases(limit: int | None = None) -> Example:
     cosine: dict[str, Any] = {"kernel": "cosine", "bandwidth": (cubed, squared)}
     methods = {
         "popularity of genes": Method(Popularity()),
-        "similar diseases, genes ignored": Method(AssociationModel(None, kernel="cosine", bandwidth=(cubed, 0.0))),
+        "similar diseases, genes ignored": Method(
+            AssociationModel(None, head="kernel", kernel="cosine", bandwidth=(cubed, 0.0))
+        ),
         "inductive matrix completion": Method(IMC(min(300, features), tol=1e-4), reduced=True),
-        "no reduction": Method(AssociationModel(None, **cosine)),
-        "JDR": Method(AssociationModel(JDR(features, ridge=0.1), scale=0.5, **cosine), reduced=True),
+        "no reduction": Method(AssociationModel(None, head="kernel", **cosine)),
+        "JDR": Method(AssociationModel(JDR(features, ridge=0.1), head="kernel", scale=0.5, **cosine), reduced=True),
     }
     named = [int(np.flatnonzero(dyads.row_ids == id)[0]) for id in NAMED]
     held_out = _draw(dyads.shape[0], round(HELD_OUT_SHARE * dyads.shape[0]), named)
@@ -127,10 +129,10 @@ def made_up() -> Example:
     dyads = Dyads(Y, A, B, row_ids=ids[0], column_ids=ids[1], names=("row", "column"))
     methods = {
         "popularity of columns": Method(Popularity()),
-        "similar rows, columns ignored": Method(AssociationModel(None, bandwidth=(0.3, 0.0))),
+        "similar rows, columns ignored": Method(AssociationModel(None, head="kernel", bandwidth=(0.3, 0.0))),
         "inductive matrix completion": Method(IMC(3)),
-        "no reduction": Method(AssociationModel(None, bandwidth=0.3)),
-        "JDR": Method(AssociationModel(JDR(3), bandwidth=0.1)),
+        "no reduction": Method(AssociationModel(None, head="kernel", bandwidth=0.3)),
+        "JDR": Method(AssociationModel(JDR(3), head="kernel", bandwidth=0.1)),
     }
     return Example("Made-up links", dyads, dyads, {}, methods, held_out, (0, 1, 2))
 
