@@ -54,6 +54,11 @@ class FittedAssociations(Recommender):
             )
         return self._parts.choices()
 
+    def __str__(self) -> str:
+        """The parameters and, of a fitted automatic head, its choices."""
+        parts = getattr(self, "_parts", None)
+        return f"{self!r}\n{parts.summary()}" if isinstance(parts, AutomaticParts) else repr(self)
+
     @property
     def _takes_similarity(self) -> bool:
         return isinstance(self._parts, AutomaticParts)

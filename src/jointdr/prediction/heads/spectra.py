@@ -28,7 +28,7 @@ SMALLEST = 1e-7
 EXACTLY, LANDMARKS = 2500, 1500  # entities whose kernel is decomposed as it is, and columns of it for more of them
 
 ITERATIONS = 500  # of conjugate gradients, at most
-EXACT, ROUGH = 1e-5, 3e-3  # the residual at which they end: for a fitted model, and where settings are compared
+EXACT, ROUGH = 3e-7, 3e-3  # the residual at which they end: for a fitted model, and where settings are compared
 ENOUGH = 1e-3  # a warning is given if it has not fallen to this
 
 

@@ -22,9 +22,7 @@ def check_criterion(criterion: str, implicit: bool) -> str:
     """The criterion, if it is one for such scores."""
     check_choice("criterion", criterion, CRITERIA)
     if criterion in RANKINGS and not implicit:
-        raise ValueError(
-            f"criterion={criterion!r} is for associations in a grid of zeros: take 'RMSE' or 'concordance'."
-        )
+        raise ValueError(f"criterion={criterion!r} is for 0/1 associations: take 'RMSE' or 'concordance', or 'auto'.")
     if criterion in CRITERIA[4:] and implicit:
         raise ValueError(f"criterion={criterion!r} is for graded scores: take one of {list(RANKINGS)}, or 'auto'.")
     return criterion

@@ -1,0 +1,240 @@
+"""The automatic head: `AssociationModel()` without any argument."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from jointdr import JDR, AssociationModel, Dyads, Popularity, load
+from jointdr.evaluation import splits
+from jointdr.metrics import average_precision
+from jointdr.prediction.search.answers import QUESTIONS
+
+
+def bilinear(rng, m=50, n=36, noise=0.3):
+    A, B = rng.standard_normal((m, 6)), rng.standard_normal((n, 5))
+    return A[:, :2] @ B[:, :2].T + noise * rng.standard_normal((m, n)), A, B
+
+
+@pytest.fixture
+def associations(rng):
+    Y, A, B = bilinear(rng)
+    return Dyads(sparse.csr_array((Y > 1.5).astype(float)), A, B)
+
+
+@pytest.fixture
+def grades(rng):
+    Y, A, B = bilinear(rng)
+    return Dyads(Y, A, B, rng.random(Y.shape) < 0.6)
+
+
+@pytest.fixture(params=["associations", "grades"])
+def dyads(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def model(dyads):
+    return AssociationModel(random_state=0).fit(dyads)
+
+
+def questions(dyads):
+    """New entities, or None for known ones, of each question."""
+    a, b = dyads.A[:3] + 0.1, dyads.B[:4] + 0.1
+    return {"rows": (a, None), "columns": (None, b), "both": (a, b), "pairs": (None, None)}
+
+
+class TestAnswers:
+    def test_every_question_is_answered_by_a_model_of_its_own(self, model, dyads):
+        assert list(dict.fromkeys(model.choices_["question"])) == list(QUESTIONS)
+        for A_new, B_new in questions(dyads).values():
+            scores = model.predict(A_new, B_new)
+            assert scores.shape == (3 if A_new is not None else 50, 4 if B_new is not None else 36)
+            assert np.isfinite(scores).all()
+
+    def test_held_out_scores_are_better_than_those_of_effects_alone(self, model):
+        assert (model.choices_["held-out score"] > model.choices_["baseline"] + 0.1).all()
+        assert (model.choices_["weight"] > 0).all()
+
+    def test_a_question_that_is_not_asked_is_refused_by_name(self, dyads):
+        model = AssociationModel(uses="rows", random_state=0).fit(dyads)
+        assert set(model.choices_["question"]) == {"rows"}
+        model.predict(dyads.A[:2])
+        with pytest.raises(ValueError, match=r"uses=.*'pairs'.*pairs of known entities"):
+            model.predict()
+
+    def test_the_answer_to_a_question_does_not_depend_on_the_others(self, model, dyads):
+        alone = AssociationModel(uses=("columns",), random_state=0).fit(dyads)
+        new = dyads.B[:4] + 0.1
+        np.testing.assert_array_equal(alone.predict(None, new), model.predict(None, new))
+
+    def test_the_same_seed_gives_the_same_model(self, model, dyads):
+        again = AssociationModel(random_state=0).fit(dyads)
+        for new in questions(dyads).values():
+            np.testing.assert_array_equal(again.predict(*new), model.predict(*new))
+
+    @pytest.mark.parametrize("by", QUESTIONS)
+    def test_it_beats_popularity_on_data_that_it_has_not_seen(self, associations, by):
+        found = []
+        for split in splits(associations, by, 2, 0.2, 3):
+            truth = split.test.Y.toarray()
+            for model in (AssociationModel(uses=by, random_state=0), Popularity()):
+                scores = split.predict(model.fit(split.train))
+                if split.known is not None:
+                    scores = np.where(split.known, -np.inf, scores)
+                found.append(average_precision(scores, truth))
+        assert np.mean(found[0::2]) > np.mean(found[1::2]) + 0.1
+
+    def test_a_similarity_takes_the_place_of_features(self, rng):
+        Y, A, B = bilinear(rng)
+        S = np.exp(-0.2 * np.sum((A[:, None] - A) ** 2, axis=2))
+        whole = Dyads(Y, None, B, row_similarity={"near": S})
+        train, test = np.arange(40), np.arange(40, 50)
+        model = AssociationModel(random_state=0).fit(whole.rows(train))
+        with pytest.raises(ValueError, match="near"):
+            model.predict(np.zeros((10, 0)))
+        scores = model.predict(row_similarity=S[np.ix_(test, train)])
+        assert np.corrcoef(scores.ravel(), Y[test].ravel())[0, 1] > 0.6
+        assert any("near" in text for text in model.choices_["rows"])
+
+    def test_sides_without_any_description_live_on_known_scores(self, rng):
+        Y = bilinear(rng, noise=0.1)[0]
+        observed = rng.random(Y.shape) < 0.7
+        model = AssociationModel(uses="pairs", random_state=0).fit(Dyads(Y, observed=observed))
+        P = model.predict()
+        assert np.corrcoef(P[~observed], Y[~observed])[0, 1] > 0.8
+
+
+class TestOddData:
+    @pytest.mark.parametrize(
+        "Y",
+        [
+            np.eye(9)[:1],
+            (np.arange(90).reshape(10, 9) == 7).astype(float),
+            np.ones((10, 9)),
+            np.zeros((10, 9)),
+            -np.ones((10, 9)),
+            np.eye(2),
+            np.arange(10.0)[:, None],
+            1e8 * np.random.default_rng(0).standard_normal((10, 9)),
+        ],
+        ids=["one row", "one association", "ones", "zeros", "a constant", "two of each", "one column", "large"],
+    )
+    def test_no_exception_and_finite_scores(self, rng, Y):
+        A, B = rng.standard_normal((Y.shape[0], 20)), rng.standard_normal((Y.shape[1], 3))
+        model = AssociationModel(random_state=0).fit(Y, A, B)
+        for A_new, B_new in itertools.product((None, A[:1]), (None, B[:1])):
+            assert np.isfinite(model.predict(A_new, B_new)).all()
+        model.recommend(k=2)
+
+    def test_noise_is_predicted_by_effects_or_hardly_worse_than_by_them(self, rng):
+        Y = rng.standard_normal((60, 50))
+        A, B = rng.standard_normal((60, 4)), rng.standard_normal((50, 4))
+        model = AssociationModel(random_state=0).fit(Y[:50], A[:50], B)
+        assert np.mean((model.predict(A[50:]) - Y[50:]) ** 2) < 1.05 * np.var(Y)
+
+    def test_if_nothing_beats_popularity_the_model_predicts_that_and_says_so(self, rng):
+        Y = np.tile(np.arange(8.0), (40, 1)) + 1e-3 * rng.standard_normal((40, 8))
+        model = AssociationModel(uses="rows", random_state=0).fit(Y, rng.standard_normal((40, 3)), np.eye(8))
+        np.testing.assert_allclose(
+            model.predict(rng.standard_normal((2, 3))), np.tile(np.arange(8.0), (2, 1)), atol=0.2
+        )
+        flat = AssociationModel(uses="rows", random_state=0).fit(np.ones((9, 8)), np.eye(9), np.eye(8))
+        assert flat.choices_["head"].tolist() == ["row and column effects"]
+        assert "nothing that was tried predicts held-out scores better" in str(flat)
+
+
+class TestUse:
+    def test_explanations_sum_to_scores_for_all_questions(self, model, dyads):
+        for name, (A_new, B_new) in questions(dyads).items():
+            row = "2" if A_new is None else A_new[:1]
+            column = "1" if B_new is None else B_new[:1]
+            score = model.predict(A_new, B_new)[0 if A_new is not None else 2, 0 if B_new is not None else 1]
+            found = model.explain(row, column)
+            assert found.score == pytest.approx(score, abs=1e-6), name
+            assert found.rest + found.pairs["contribution"].sum() == pytest.approx(found.score, abs=1e-9)
+
+    def test_graded_scores_have_intervals_that_hold_most_new_scores(self, rng):
+        Y, A, B = bilinear(rng, 80, 60, noise=0.5)
+        held = rng.random(Y.shape) < 0.3
+        model = AssociationModel(uses="pairs", random_state=0).fit(Dyads(Y, A, B, ~held))
+        i, j = np.nonzero(held)
+        found = model.predict_pairs([(str(a), str(b)) for a, b in zip(i, j, strict=True)])
+        inside = (found["lower"] <= Y[held]) & (Y[held] <= found["upper"])
+        assert 0.85 < inside.mean() < 0.95
+
+    def test_new_entities_of_associations_have_the_rate_at_which_such_pairs_were_listed(self, associations):
+        model = AssociationModel(random_state=0).fit(associations)
+        rates = model.recommend(associations.A[:5] + 0.1, k=36)
+        assert rates["listed_rate"].between(0, 1).all()
+        ordered = rates.sort_values("score")["listed_rate"].to_numpy()
+        assert (np.diff(ordered) >= 0).all()
+        assert ordered[-1] > 5 * associations.Y.mean()
+
+    def test_unknown_pairs_of_known_entities_have_a_percentile(self, associations):
+        model = AssociationModel(uses="pairs", random_state=0).fit(associations)
+        best = model.recommend(by="pairs", k=20)
+        assert best["percentile"].min() > 95
+        assert best["percentile"].max() <= 100
+
+    def test_similar_entities_are_found(self, model, dyads):
+        found = model.similar(row=dyads.A[:1], k=3)
+        assert found["row"].iloc[0] == "0"
+        assert found["similarity"].iloc[0] > 0.95  # but for its profile, which is predicted
+        assert (model.similar(column="3", k=5)["column"] != "3").all()
+
+    def test_a_file_gives_the_same_scores_to_the_last_bit(self, model, dyads, tmp_path):
+        model.save(tmp_path / "model.npz")
+        again = load(tmp_path / "model.npz")
+        for new in questions(dyads).values():
+            np.testing.assert_array_equal(again.predict(*new), model.predict(*new))
+        assert again.choices_.equals(model.choices_)
+        assert again.recommend(k=3).equals(model.recommend(k=3))
+        assert again.explain("1", "2").score == pytest.approx(model.explain("1", "2").score)
+
+    def test_tune_chooses_for_one_question(self, dyads):
+        model = AssociationModel(random_state=0)
+        found = model.tune(dyads, by="columns")
+        assert model.uses == ("columns",)
+        assert found.best_score == model.choices_["held-out score"].iloc[0]
+
+    def test_a_given_embedding_is_offered(self, grades):
+        model = AssociationModel(JDR(2), uses="rows", random_state=0).fit(grades)
+        assert model.embedding_.get_params()["n_components"] == 2
+
+
+class TestArguments:
+    def test_parameters_of_other_heads_are_refused(self, grades):
+        with pytest.raises(ValueError, match=r"bandwidth=0\.3 belongs to a head of its own"):
+            AssociationModel(bandwidth=0.3).fit(grades)
+
+    @pytest.mark.parametrize(
+        ("params", "message"),
+        [
+            ({"uses": ("rows", "nothing")}, "uses="),
+            ({"uses": ()}, "uses="),
+            ({"criterion": "recall"}, "criterion='recall' is for 0/1 associations"),
+            ({"criterion": "best"}, "criterion="),
+            ({"max_fits": 0}, "max_fits"),
+            ({"max_bytes": -1}, "max_bytes"),
+        ],
+    )
+    def test_others_are_checked(self, grades, params, message):
+        with pytest.raises(ValueError, match=message):
+            AssociationModel(**params).fit(grades)
+
+    @pytest.mark.parametrize("criterion", ["RMSE", "concordance"])
+    def test_criteria_of_grades(self, grades, criterion):
+        model = AssociationModel(uses="rows", criterion=criterion, random_state=0).fit(grades)
+        assert (model.choices_["held-out score"] > model.choices_["baseline"]).all()
+
+    @pytest.mark.parametrize("criterion", ["recall", "average precision", "nDCG"])
+    def test_criteria_of_associations(self, associations, criterion):
+        model = AssociationModel(uses="rows", criterion=criterion, random_state=0).fit(associations)
+        assert (model.choices_["held-out score"] > model.choices_["baseline"]).all()
+
+    def test_only_automatic_heads_have_choices(self, grades):
+        model = AssociationModel(JDR(2), head="kernel", bandwidth=0.5).fit(grades)
+        with pytest.raises(AttributeError, match="head='auto'"):
+            _ = model.choices_
