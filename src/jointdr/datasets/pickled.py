@@ -200,7 +200,7 @@ def _array(made: Any) -> Array:
     if not isinstance(made, _Made) or made.kind != "array" or len(made.state) != 5:
         raise _Refused("it holds something else")
     _, shape, dtype, by_columns, data = made.state
-    if not isinstance(shape, tuple) or len(shape) > DIMENSIONS or not all(isinstance(n, int) and n >= 0 for n in shape):
+    if not isinstance(shape, tuple) or len(shape) > DIMENSIONS or not all(_is_length(n) for n in shape):
         raise _Refused("the shape of its array is not one of whole numbers")
     if not isinstance(dtype, _Made) or dtype.kind != "dtype" or not NUMBERS.fullmatch(_text(dtype.arguments[0])):
         raise _Refused("its array holds something else than numbers")
@@ -210,6 +210,10 @@ def _array(made: Any) -> Array:
         raise _Refused("its array does not have as many numbers as its shape")
     values = np.frombuffer(data, kind).reshape(shape, order="F" if by_columns is True else "C")
     return values.astype(kind.newbyteorder("="), order="C")
+
+
+def _is_length(n: Any) -> bool:
+    return type(n) is int and 0 <= n < 2**31
 
 
 # instructions by their code, as in the module pickletools of the standard library
