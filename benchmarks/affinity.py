@@ -80,7 +80,7 @@ def find_data(name: str, folder: Path, several: bool) -> Data:
     if (folder / name).is_dir():
         found = read_deepdta(folder / name)
         Y, (A, B), ids = found.dyads.Y, (found.dyads.A, found.dyads.B), (found.dyads.row_ids, found.dyads.column_ids)
-        fold, smiles, (rows, columns) = found.fold, found.smiles, found.similarities
+        fold, smiles, (rows, columns) = found.fold, found.smiles, found.dyads.similarities
     elif path.is_file():
         with np.load(path, allow_pickle=False) as z:
             i, j = z["drug_idx"].astype(int), z["target_idx"].astype(int)
@@ -94,23 +94,14 @@ def find_data(name: str, folder: Path, several: bool) -> Data:
         raise SystemExit(f"Neither {path} nor {folder / name} is there: give --data, or set JOINTDR_DATA.")
     if several:
         rows = {**rows, **{kind: tanimoto(fingerprints(smiles, kind, **more)) for kind, more in SEVERAL.items()}}
-    return Data(name, make_dyads(Y, A, B, ids, rows, columns), fold)
+    similarities = {"row_similarity": rows or None, "column_similarity": columns or None}
+    return Data(name, Dyads(Y, A, B, "stored", *ids, **similarities, names=("drug", "target")), fold)
 
 
 def tanimoto(X: Any) -> Any:
     """The share of common bits among all bits of two molecules."""
     both, own = X @ X.T, X.sum(axis=1)
     return both / (own[:, None] + own - both)
-
-
-def make_dyads(Y: Any, A: Any, B: Any, ids: Any, rows: dict[str, Any], columns: dict[str, Any]) -> Dyads:
-    """Dyads of the known pairs, with similarities where this version takes them."""
-    named = {"row_similarity": rows or None, "column_similarity": columns or None}
-    try:
-        return Dyads(Y, A, B, "stored", *ids, names=("drug", "target"), **named)
-    except TypeError:
-        print("(this version takes no similarities: features alone)")
-        return Dyads(Y, A, B, "stored", *ids, names=("drug", "target"))
 
 
 def make_model(name: str, dyads: Dyads) -> Method:

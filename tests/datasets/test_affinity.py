@@ -137,7 +137,9 @@ def test_similarities_are_normalized(folder):
     np.savetxt(folder / "drug-drug_similarities_2D.txt", S)
     T = np.eye(4) * 500 + 20
     np.savetxt(folder / "kiba_target_sim.txt", T, delimiter="\t")
-    drugs, targets = read_deepdta(folder, fingerprint="ngrams").similarities
+    data = read_deepdta(folder, fingerprint="ngrams")
+    drugs, targets = data.test().similarities
+    assert "+ chemical, target: 4 × 400 + smith_waterman" in repr(data)
     assert list(drugs) == ["chemical"]
     assert list(targets) == ["smith_waterman"]
     np.testing.assert_allclose(drugs["chemical"], [[1, 0.5, 0], [0.5, 1, 0.2], [0, 0.2, 1]])

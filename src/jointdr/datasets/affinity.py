@@ -30,14 +30,13 @@ class AffinityData:
     Attributes
     ----------
     dyads : Dyads
-        Rows are drugs, columns are targets, and only the known pairs are observed.
+        Rows are drugs, columns are targets, and only the known pairs are observed. ``dyads.similarities`` has those of
+        the folder, with 1 on the diagonal: ``"chemical"`` of the drugs, ``"smith_waterman"`` of the targets.
     smiles : (drugs,) array of str
     sequences : (targets,) array of str
     fold : (pairs,) array of int
         One number for each observed pair, in the order of ``dyads.triples()``: −1 for the test set, 0 to 4 for the five
         parts of the training set.
-    similarities : tuple of two dicts of str to arrays
-        Of the drugs and of the targets, by name, with 1 on the diagonal; empty where the folder has none.
     fingerprint : str
         The kind of `fingerprints` that the features of drugs are.
     """
@@ -46,7 +45,6 @@ class AffinityData:
     smiles: Array
     sequences: Array
     fold: Array
-    similarities: tuple[dict[str, Array], dict[str, Array]]
     fingerprint: str
 
     def train(self, without: int | None = None) -> Dyads:
@@ -62,10 +60,9 @@ class AffinityData:
 
     def __repr__(self) -> str:
         test = int(np.sum(self.fold == TEST))
-        named = [", ".join(names) or "none" for names in self.similarities]
         return (
             f"AffinityData({self.dyads!r}, {len(self.fold) - test} for training and {test} for the test; "
-            f"features of drugs: {self.fingerprint}; similarities: {named[0]}; {named[1]})"
+            f"features of drugs: {self.fingerprint})"
         )
 
 
@@ -137,17 +134,17 @@ def read_deepdta(
     Y = _scores(folder / "Y", (len(drugs), len(targets)), affinity)
     known = ~np.isnan(Y)
     fold = _folds(folder / "folds", int(np.sum(known)))
-    similarities = (
-        _similarities(folder, DRUG_SIMILARITIES, "chemical", len(drugs)),
-        _similarities(folder, TARGET_SIMILARITIES, "smith_waterman", len(targets)),
-    )
+    similarities = {
+        "row_similarity": _similarities(folder, DRUG_SIMILARITIES, "chemical", len(drugs)),
+        "column_similarity": _similarities(folder, TARGET_SIMILARITIES, "smith_waterman", len(targets)),
+    }
     try:
         A = fingerprints(smiles, fingerprint, radius=radius, n_bits=n_bits)
     except ValueError as error:
         raise ValueError(f"{folder / 'ligands_can.txt'}: {error}") from None
     B = sequence_features(sequences, k, normalize="root")
-    dyads = Dyads(Y, A, B, known, drugs, targets, names=("drug", "target"))
-    return AffinityData(dyads, np.array(smiles), np.array(sequences), fold, similarities, fingerprint)
+    dyads = Dyads(Y, A, B, known, drugs, targets, **similarities, names=("drug", "target"))
+    return AffinityData(dyads, np.array(smiles), np.array(sequences), fold, fingerprint)
 
 
 def _named_strings(path: Path) -> tuple[Array, list[str]]:
@@ -197,8 +194,8 @@ def _folds(folder: Path, pairs: int) -> Array:
     return fold
 
 
-def _similarities(folder: Path, files: tuple[str, ...], name: str, count: int) -> dict[str, Array]:
-    """The similarities in the first of these files that is there, normalized."""
+def _similarities(folder: Path, files: tuple[str, ...], name: str, count: int) -> dict[str, Array] | None:
+    """The similarities in the first of these files that is there, normalized; None without any."""
     for path in (folder / file for file in files):
         if not path.exists():
             continue
@@ -210,7 +207,7 @@ def _similarities(folder: Path, files: tuple[str, ...], name: str, count: int) -
         if not (scale > 0).all():
             raise ValueError(f"{path} has entities without similarity to themselves: the diagonal must be positive.")
         return {name: S / np.outer(scale, scale)}
-    return {}
+    return None
 
 
 def _lines(path: Path) -> Any:
