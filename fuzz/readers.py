@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import pickle
 import traceback
 import warnings
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from jointdr import IMC, AssociationModel, datasets
 from jointdr.apps.explore.catalog import read_names
 from jointdr.apps.explore.uploads import decode, read_features
 from jointdr.apps.reproduce.cache import Cache
+from jointdr.datasets.pickled import read_pickled_array
 from jointdr.engines import checkpoint
 from jointdr.io import scan_npy, scan_parquet
 from jointdr.prediction.loading import FAMILY
@@ -181,6 +183,11 @@ def _matrices() -> list[bytes]:
     return files
 
 
+def _pickles() -> list[bytes]:
+    arrays = (np.arange(6.0).reshape(3, 2), np.asfortranarray(np.ones((2, 3), dtype=">f4")))
+    return [pickle.dumps(array, protocol) for array in arrays for protocol in range(5)]
+
+
 def _models() -> list[bytes]:
     paths = sorted(MODELS.glob("*/*.npz"))
     return [path.read_bytes() for path in paths if not path.name.endswith((".expected.npz", "checkpoint.npz"))]
@@ -224,6 +231,7 @@ TARGETS: dict[str, Target] = {
         lambda p: _blocks(scan_parquet(p, views={"a": ["x"]}, response="id")), _parquets, ".parquet"
     ),
     "npy": Target(lambda path: _blocks(scan_npy(a=path, y=path)), _npys, ".npy"),
+    "pickled": Target(read_pickled_array, _pickles, ".pickle"),
     "archive": Target(_archive, _archives, ".npz"),
     "model": Target(model, _models, ".npz"),
     "checkpoint": Target(lambda p: load_model(p, checkpoint.KIND, checkpoint.contents), _checkpoints, ".npz"),

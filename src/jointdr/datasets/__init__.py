@@ -1,12 +1,15 @@
 """Data: the synthetic models of the paper, with a known truth; readers of real formats; real gene-disease data."""
 
+from jointdr.datasets.affinity import AffinityData, read_deepdta
 from jointdr.datasets.annotations import read_gaf, read_genes_to_phenotype, read_hpoa
 from jointdr.datasets.archives import load_archive, read_scores
+from jointdr.datasets.chemistry import fingerprints
 from jointdr.datasets.hpo import GeneDiseases, load_hpo
 from jointdr.datasets.matrices import read_matrix
 from jointdr.datasets.networks import Network, read_edges, read_humannet, read_mimminer, read_similarity
 from jointdr.datasets.ontology import Annotations, Ontology, propagate_terms, read_obo, tfidf
 from jointdr.datasets.readers import read_attributes, read_disgenet, read_pairs, read_table
+from jointdr.datasets.sequences import sequence_features
 from jointdr.datasets.similarity import kernel_features
 from jointdr.datasets.spectral import SpectralReport, lsa_features, spectral_features
 from jointdr.datasets.synthetic import (
@@ -20,6 +23,7 @@ from jointdr.datasets.synthetic import (
 )
 
 __all__ = [
+    "AffinityData",
     "Annotations",
     "GeneDiseases",
     "Network",
@@ -27,6 +31,7 @@ __all__ = [
     "Sample",
     "SpectralReport",
     "SyntheticModel",
+    "fingerprints",
     "kernel_features",
     "load_archive",
     "load_hpo",
@@ -38,6 +43,7 @@ __all__ = [
     "make_rbf",
     "propagate_terms",
     "read_attributes",
+    "read_deepdta",
     "read_disgenet",
     "read_edges",
     "read_gaf",
@@ -51,6 +57,7 @@ __all__ = [
     "read_scores",
     "read_similarity",
     "read_table",
+    "sequence_features",
     "spectral_features",
     "tfidf",
 ]
