@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from jointdr.data import BY, By, Dyads
 from jointdr.prediction.automatic import AutomaticParameters, fit_automatic
-from jointdr.prediction.fitted_associations import FittedAssociations
+from jointdr.prediction.fitted_associations import FittedAssociations, check_memory
 from jointdr.prediction.heads.build import (
     HeadParameters,
     build_head,
@@ -18,7 +18,7 @@ from jointdr.prediction.heads.build import (
 from jointdr.prediction.heads.parts import AssociationParts
 from jointdr.prediction.heads.truncation import measure_truncation
 from jointdr.prediction.queries import as_dyads
-from jointdr.runtime import check_choice, is_number
+from jointdr.runtime import check_choice
 
 if TYPE_CHECKING:
     from jointdr.prediction.search.tuning import Tuning
@@ -30,27 +30,37 @@ OF_HEADS: dict[str, Any] = {
 }
 
 
-def check_memory(max_bytes: Any) -> None:
-    """Raise unless it is a number of bytes."""
-    if not is_number(max_bytes) or not max_bytes > 0:
-        raise ValueError(f"max_bytes={max_bytes!r} must be a number of bytes > 0.")
-
-
 class AssociationModel(FittedAssociations):
-    """Scores between two kinds of entities, predicted by an embedding and then kernel regression.
+    """Scores between two kinds of entities, predicted for known and new ones.
 
-    Entities are embedded by a method of the family, their coordinates are scaled by Σ^½, and the score of a pair is an
-    average of the known scores of similar pairs. It also scores entities that were not there when it was fitted.
+    With no argument at all, `fit` chooses by itself. New rows, new columns, both new, and unknown pairs of known
+    entities are four different questions, and each gets a model of its own, chosen on held-out data. Entities are
+    described by their features, by given similarities, by the coordinates of a `JDR`, and by their known and predicted
+    scores. Row and column effects, ridge regression on pairs and averages over neighbours are fitted to these
+    descriptions and stacked. `choices_` and ``print(model)`` show what was chosen.
+
+    ``AssociationModel(JDR(80), head="kernel")`` is the paper's pipeline: entities are embedded, their coordinates are
+    scaled by Σ^½, and the score of a pair is an average of the known scores of similar pairs.
 
     Parameters
     ----------
     embedding : "auto", estimator or None
-        A `JDR`, or any other method of the family; ``"auto"`` is a `JDR` with 80 directions, or as many as there are
-        features. None takes raw features.
-    head : {"kernel", "bilinear", "kernel_ridge"}
-        The regression of scores on the coordinates. ``"kernel"``: Nadaraya-Watson regression, as in the paper.
-        ``"bilinear"``: ridge regression on products of coordinates. ``"kernel_ridge"``: ridge regression with products
-        of kernels (Kronecker kernel ridge regression).
+        A `JDR`, or any other method of the family. ``head="auto"`` takes its coordinates as one more description, by
+        default those of a `JDR` with a ridge and up to 40 directions; for other heads they are the description, by
+        default those of a `JDR` with 80 directions, or as many as there are features. None takes raw features.
+    head : {"auto", "kernel", "bilinear", "kernel_ridge"}
+        The regression of scores on descriptions. ``"auto"`` chooses. ``"kernel"``: Nadaraya-Watson regression, as in
+        the paper. ``"bilinear"``: ridge regression on products of coordinates. ``"kernel_ridge"``: ridge regression
+        with products of kernels (Kronecker kernel ridge regression).
+    uses : some of ("rows", "columns", "both", "pairs")
+        For ``head="auto"``: the questions that the model is going to answer. Fewer take less time.
+    criterion : {"auto", "recall", "average precision", "nDCG", "RMSE", "concordance"}
+        For ``head="auto"``: what held-out predictions are judged by. ``"auto"``, for implicit feedback: the mean of the
+        recall at 10, 30 and 100, of the average precision of each row, and of that of all pairs together. For graded
+        scores: the mean of 1 − RMSE/σ and of the concordance above chance.
+    max_fits : int, default 20
+        For ``head="auto"``: complete fits for one question, at most. Where there are more than 700 entities of a kind
+        (500 on incomplete grids) settings are compared on a sample of so many first, whose fits do not count.
     kernel : {"gaussian", "cosine"}
         Weights exp(−‖z − z′‖²/2h²), or those of the cosine kernel, (cos φ)^(1/h²) with the angle φ between z and z′
         (0 beyond 90°).
@@ -91,6 +101,10 @@ class AssociationModel(FittedAssociations):
     embedding_ : the fitted embedding, or None
     bandwidth_ : pair of floats
     raw_bandwidth_ : pair of floats, or None
+    choices_ : DataFrame
+        Of ``head="auto"``: one row for each question and member of its model, with the descriptions of rows and
+        columns, the penalty, the weight in the stack, the criterion of the member alone and of the stack on held-out
+        data, its standard error, and the criterion of row and column effects alone (popularity).
     truncation_ : Truncation or None
         The loss by ``nearest``, on a sample of the entities; None where all of them count.
     row_ids_, column_ids_ : arrays of str
@@ -103,7 +117,14 @@ class AssociationModel(FittedAssociations):
 
     Notes
     -----
-    A pair costs m_D + m_G evaluations of kernels on a complete grid. `predict` takes O(rows · (|Y| + m_G · columns)),
+    ``head="auto"``: folds of rows, of columns, of both or of pairs, of which nothing that is predicted has any
+    influence on what it is predicted by. Kernels of more than 2500 entities are decomposed approximately. Graded scores
+    get the bounds of an interval, ``lower`` and ``upper``, which holds 90 % of held-out residuals of similar
+    predictions. Associations of new entities get a ``listed_rate``, the share of held-out pairs with such a score that
+    were listed, and those of known entities the ``percentile`` of their score among unknown pairs; neither is the
+    probability of an association, because a pair that is not listed need not be false.
+
+    ``head="kernel"``: a pair costs m_D + m_G evaluations of kernels on a complete grid. `predict` takes O(rows · (|Y| + m_G · columns)),
     where |Y| is the number of stored scores. With ``nearest`` a row has k_D weights and a column k_G, both found by an
     index (`jointdr.prediction.heads.nearest.Index`); `recommend` then takes O(k_D k_G |Y|/m_D) for a row, however many
     columns there are, and the weights between the columns 12 k_G m_G bytes.
@@ -124,13 +145,16 @@ class AssociationModel(FittedAssociations):
     >>> import numpy as np
     >>> from jointdr import JDR, AssociationModel
     >>> rng = np.random.default_rng(0)
-    >>> A, B = rng.standard_normal((300, 10)), rng.standard_normal((80, 8))
-    >>> Y = (A[:, :2] @ B[:, :2].T + 0.3 * rng.standard_normal((300, 80)) > 2).astype(float)
-    >>> model = AssociationModel(JDR(2), random_state=0).fit(Y[:250], A[:250], B)
-    >>> model.predict(A[250:]).shape
-    (50, 80)
-    >>> best = model.recommend(A[250:], k=3)
+    >>> A, B = rng.standard_normal((90, 6)), rng.standard_normal((40, 5))
+    >>> Y = (A[:, :2] @ B[:, :2].T + 0.3 * rng.standard_normal((90, 40)) > 2).astype(float)
+    >>> model = AssociationModel(random_state=0).fit(Y[:80], A[:80], B)
+    >>> model.predict(A[80:]).shape
+    (10, 40)
+    >>> best = model.recommend(A[80:], k=3)
     >>> list(best.columns)
+    ['row', 'column', 'score', 'rank', 'listed_rate']
+    >>> paper = AssociationModel(JDR(2), head="kernel", random_state=0).fit(Y[:80], A[:80], B)
+    >>> list(paper.recommend(A[80:], k=3).columns)
     ['row', 'column', 'score', 'rank', 'neighbors']
     """
 

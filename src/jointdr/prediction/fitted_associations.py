@@ -18,10 +18,16 @@ from jointdr.prediction.heads.head import EntitySet, Head, Tables
 from jointdr.prediction.heads.parts import AssociationParts
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.prediction.recommender import Recommender
-from jointdr.runtime import Array, check_integer, memory, slices, to_json
+from jointdr.runtime import Array, check_integer, is_number, memory, slices, to_json
 
 # Parameters that a file needs as they were when the model was fitted.
 READ_BY_HEADS = ("head", "kernel", "scale", "adaptive", "mix", "borrow", "alpha", "nearest")
+
+
+def check_memory(max_bytes: Any) -> None:
+    """Raise unless it is a number of bytes."""
+    if not is_number(max_bytes) or not max_bytes > 0:
+        raise ValueError(f"max_bytes={max_bytes!r} must be a number of bytes > 0.")
 
 
 class FittedAssociations(Recommender):
@@ -162,6 +168,7 @@ class FittedAssociations(Recommender):
     def _read(self, header: dict[str, Any], arrays: dict[str, Array]) -> None:
         from jointdr.prediction.loading import FAMILY
 
+        check_memory(self.max_bytes)
         shape = (len(self.row_ids_), len(self.column_ids_))
         parts: AssociationParts | AutomaticParts
         if "automatic" in header:

@@ -3,9 +3,9 @@
     ŷ(a, b) = µ + r_a + c_b + k(a)ᵀ C k(b)                                       (ridge)
     ŷ(a, b) = µ + r_a + c_b + Σ k(a, p) k(b, q) r_pq / Σ k(a, p) k(b, q)         (neighbors)
 
-A kernel is a mixture of powers of the similarities of descriptions, plus a constant. With profiles, a share of it is
-the Gaussian similarity of the scores of entities: known scores where there are some, elsewhere those that the stage
-before predicts. A new entity has the predicted ones only.
+A kernel K is a mixture of powers of the similarities of descriptions, plus a constant. With profiles it is
+(1 − c)(K + K ∘ A)/2 + c A, where A are similarities of the scores of entities: known scores where there are some,
+elsewhere those that the stage before predicts. A new entity has the predicted ones only.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Recipe:
     effects: tuple[bool, bool] = (True, True)  # of rows and columns
     profiles: tuple[float, float] = (0.0, 0.0)  # the shares of profiles in the kernels of rows and columns
     profile: str = "filled"  # or "predicted", or "known"
-    width: float = 1.0  # exp(−width d²/median d²)
+    width: float = 1.0  # of profiles: 1/(1 + width d²/median d²)
     rounds: int = 0  # stages with profiles after the first one without
     borrow: tuple[float, float] = (1.0, 1.0)  # the share of a known entity's weight that goes to others; for neighbors
 
@@ -222,12 +222,15 @@ class SmoothingStage:
         return K
 
     def similarities(self, k: int, some: Seen) -> Array:
-        """The kernel with profiles, 1 at most."""
+        """The kernel with profiles, 1 at most: half of the rest is the product of both, where both must be similar."""
         share = self.recipe.profiles[k]
         if self.Z is None or share == 0:
             return some.K
-        K = (1.0 - share) * some.K
-        K += share * self._profile_similarities(k, some)
+        A = self._profile_similarities(k, some)
+        K = some.K * (0.5 * (1.0 - share))
+        K *= 1.0 + A
+        A *= share
+        K += A
         return K
 
     def _profile_similarities(self, k: int, some: Seen) -> Array:
@@ -241,14 +244,15 @@ class SmoothingStage:
             others = Seen(self.kernels.known(1 - k), slice(None))
             P = self.before.scores(some, others) if k == 0 else self.before.scores(others, some).T
             P = np.clip(P, *self.clip)
-        return gaussian(P, Z, self.units[k], self.recipe.width)
+        return profile_similarities(P, Z, self.units[k], self.recipe.width)
 
 
-def gaussian(P: Array, Z: Array, unit: float, width: float) -> Array:
-    """exp(−width d²/unit) of all pairs of rows."""
+def profile_similarities(P: Array, Z: Array, unit: float, width: float) -> Array:
+    """The rational quadratic kernel 1/(1 + width d²/unit) of all pairs of rows."""
     D = squared_distances(P, Z)
-    D *= -width / unit
-    return np.exp(D, out=D)
+    D *= width / unit
+    D += 1.0
+    return np.divide(1.0, D, out=D)
 
 
 def median_distance(Z: Array, most: int = 500) -> float:
