@@ -313,7 +313,7 @@ def test_networks_and_similarities(folder, tables, capsys):
     assert (found["rows"]["features"], found["columns"]["features"]) == (4, 4)
     refused(
         capsys,
-        [*words, "--rows", "rows.tsv", "--features", "4", "-o", "model.npz"],
+        [*words, "--rows", "rows.tsv", "--features", "4", "--method", "jdr", "-o", "model.npz"],
         "--row-similarity is given beside --rows",
     )
 

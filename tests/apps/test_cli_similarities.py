@@ -125,10 +125,20 @@ def test_the_default_fits_a_matrix_of_full_rank(data, capsys):
     D = ((B.to_numpy()[:, None] - B.to_numpy()[None]) ** 2).sum(axis=2)
     pd.DataFrame(np.exp(-D), index=COLUMNS, columns=COLUMNS).to_csv("genes.tsv", sep="\t")
     capsys.readouterr()
-    assert main(["fit", *words, *OUT, "--json"]) == 0
+    assert main(["fit", *words, *OUT, "--method", "jdr", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["columns"]["features"] == 20
     assert printed["directions"] == 19
+
+
+def test_without_a_method_entities_are_compared_by_their_similarities(data, capsys):
+    words = ["--pairs", "pairs.tsv", "--row-similarity", "chem.tsv", "--rows", "rows.tsv", "--columns", "columns.tsv"]
+    capsys.readouterr()
+    assert main(["fit", *words, *OUT, "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["rows"]["similarities"] == ["chem"]
+    assert printed["parameters"]["head"] == "auto"
+    assert {"answer for rows", "answer for columns", "answer for both", "answer for pairs"} <= set(printed)
 
 
 def test_tune_and_evaluate_take_them(data, capsys):
@@ -215,7 +225,7 @@ def test_one_similarity_needs_no_name(data, capsys):
 
 
 def test_errors_name_the_option(data, capsys):
-    fit = ["fit", *INPUT, *OUT]
+    fit = ["fit", *INPUT, *OUT, "--method", "jdr"]
     refused(capsys, fit, "--rows, --row-network, --row-similarity", "none of them")
     refused(capsys, [*fit, "--row-similarity", "chem.npy"], "--row-similarity has no ids", "--rows")
     refused(capsys, [*fit, "--row-similarity", "nowhere.tsv"], "nowhere.tsv")

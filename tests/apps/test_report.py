@@ -49,7 +49,7 @@ def test_everything_is_there(model, dyads, tmp_path):
     assert [listed["columns"][0][i] for i in listed["column"]] == best["column"].tolist()
     np.testing.assert_allclose(listed["score"], best["score"], rtol=1e-3)
     z = data["map"]["kinds"][0]["z"]
-    np.testing.assert_allclose(np.transpose(z), model._sides[0].points[0], rtol=1e-3)
+    np.testing.assert_allclose(np.transpose(z), model._parts.sides[0].points[0], rtol=1e-3)
     assert data["map"]["kinds"][1]["ids"] == model.column_ids_.tolist()
     assert data["recall"]["curves"][0]["recall"] == [0.1, 0.2]
     assert "disease: 80, with 5 features" in page

@@ -83,8 +83,8 @@ def test_scree_shows_values_chance_and_what_counts(dyads, ax):
 def test_map_has_both_kinds(dyads, model, ax):
     plot.embedding_map(model, ax, directions=(1, 3))
     rows, columns = ax.collections
-    np.testing.assert_array_equal(rows.get_offsets(), model._sides[0].points[0][:, [0, 2]])
-    np.testing.assert_array_equal(columns.get_offsets(), model._sides[1].points[0][:, [0, 2]])
+    np.testing.assert_array_equal(rows.get_offsets(), model._parts.sides[0].points[0][:, [0, 2]])
+    np.testing.assert_array_equal(columns.get_offsets(), model._parts.sides[1].points[0][:, [0, 2]])
     assert [t.get_text() for t in ax.get_legend().get_texts()] == ["disease", "gene"]
     Z = JDR(2).fit(dyads).transform(dyads)
     assert len(plot.embedding_map(Z, names=("x", "y"), labels=(None, [(3, "third")])).collections) == 2

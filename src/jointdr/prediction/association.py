@@ -124,10 +124,10 @@ class AssociationModel(FittedAssociations):
     were listed, and those of known entities the ``percentile`` of their score among unknown pairs; neither is the
     probability of an association, because a pair that is not listed need not be false.
 
-    ``head="kernel"``: a pair costs m_D + m_G evaluations of kernels on a complete grid. `predict` takes O(rows · (|Y| + m_G · columns)),
-    where |Y| is the number of stored scores. With ``nearest`` a row has k_D weights and a column k_G, both found by an
-    index (`jointdr.prediction.heads.nearest.Index`); `recommend` then takes O(k_D k_G |Y|/m_D) for a row, however many
-    columns there are, and the weights between the columns 12 k_G m_G bytes.
+    ``head="kernel"``: a pair costs m_D + m_G evaluations of kernels on a complete grid. `predict` takes
+    O(rows · (|Y| + m_G · columns)), where |Y| is the number of stored scores. With ``nearest`` a row has k_D weights
+    and a column k_G, both found by an index (`jointdr.prediction.heads.nearest.Index`); `recommend` then takes
+    O(k_D k_G |Y|/m_D) for a row, however many columns there are, and the weights between the columns 12 k_G m_G bytes.
 
     References
     ----------

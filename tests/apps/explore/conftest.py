@@ -43,7 +43,7 @@ def dyads_of(kind, m_A=60, m_B=45):
 
 
 def fitted(kind="links", **options):
-    return AssociationModel(JDR(2), head="kernel", **{"bandwidth": 0.4, **options}).fit(dyads_of(kind))
+    return AssociationModel(JDR(2), **{"head": "kernel", "bandwidth": 0.4, **options}).fit(dyads_of(kind))
 
 
 @pytest.fixture(scope="package")

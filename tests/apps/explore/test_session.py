@@ -123,7 +123,7 @@ def test_features_as_they_are_may_be_sparse():
 
 def test_nearest():
     model = fitted()
-    Z = model._sides[0].points[0]
+    Z = model._parts.sides[0].points[0]
     D = np.linalg.norm(Z - Z[9], axis=1)
     order = np.argsort(D)[1:6]
     found = Session(model).nearest(Subject("row", 9), 5)
@@ -209,7 +209,7 @@ def test_everything_lies_on_the_map(embedding, one):
 
 def test_the_map_shows_the_directions_that_differ_most():
     model = fitted("links", scale=0.0)
-    Z = np.vstack([side.points[0] for side in model._sides])
+    Z = np.vstack([side.points[0] for side in model._parts.sides])
     session = Session(model)
     directions = session._planes[0].directions
     U = np.linalg.svd(Z - Z.mean(axis=0), full_matrices=False)[2][:2].T

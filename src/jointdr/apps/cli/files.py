@@ -51,18 +51,19 @@ def estimator_of(settings: Settings, n_features: tuple[int, ...]) -> Any:
     """The method that the options describe."""
     import jointdr
 
-    if settings.method not in METHODS:
+    method = "jdr" if settings.method == "auto" else settings.method
+    if method not in METHODS:
         raise ValueError(f"--method {settings.method} cannot be used with --views; choose from {', '.join(METHODS)}.")
     for name in (*OF_EMBEDDINGS, "alpha"):
         if getattr(settings, name) is not None:
             raise ValueError(f"--{name.replace('_', '-')} is for models of pairs, not for --views: leave it out.")
-    usual = 1 if settings.method in ("ols", "sols") else 2  # of which there is one for each response
+    usual = 1 if method in ("ols", "sols") else 2  # of which there is one for each response
     rank = min(usual, *n_features) if settings.rank is None else settings.rank
-    model = getattr(jointdr, settings.method.upper())()
+    model = getattr(jointdr, method.upper())()
     known = model.get_params()
     given: dict[str, Any] = {"n_components": rank, "random_state": settings.seed}
     given["ridge"] = parse_value("ridge", settings.ridge)
-    refuse(["ridge"] if settings.ridge is not None and "ridge" not in known else [], settings.method)
+    refuse(["ridge"] if settings.ridge is not None and "ridge" not in known else [], method)
     return model.set_params(**{name: v for name, v in given.items() if name in known and v is not None})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -107,9 +108,16 @@ def model_facts_in_words(session: Session) -> dict[str, str]:
         **sizes,
         "known pairs": str(session.known.nnz),
         "embedding": method,
-        "head": f"{model.head.replace('_', ' ')}{'' if model.head == 'bilinear' else f', {model.kernel}'}",
-        "bandwidths": " and ".join(number(h) for h in model.bandwidth_ or ()),
+        **_head_in_words(model),
     }
+
+
+def _head_in_words(model: Any) -> dict[str, str]:
+    if model.head == "auto":
+        return {"head": "chosen on held-out data for each question"}
+    kernel = "" if model.head == "bilinear" else f", {model.kernel}"
+    bandwidths = " and ".join(number(h) for h in model.bandwidth_)
+    return {"head": f"{model.head.replace('_', ' ')}{kernel}", "bandwidths": bandwidths}
 
 
 def suggestions_of(session: Session) -> list[Subject]:

@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+OF_AUTOMATIC = ("uses", "criterion", "max_fits")  # parameters of head="auto" alone
+
 
 def model_facts(model: Any) -> dict[str, Any]:
     """The sizes, the parameters and what was chosen of a fitted model of dyads or of an estimator of the family."""
@@ -27,6 +29,11 @@ def model_facts(model: Any) -> dict[str, Any]:
         facts["embedding"] = {"method": type(embedding).__name__, **own_parameters(embedding)}
         facts["directions"] = direction_count(embedding)
     params = model.get_params(deep=False)
+    if params.get("head") == "auto":
+        facts |= _choices_in_words(model.choices_)
+        params = {name: params[name] for name in ("head", *OF_AUTOMATIC, "random_state")}
+    elif "head" in params:
+        params = {name: value for name, value in params.items() if name not in OF_AUTOMATIC}
     facts["parameters"] = {name: value for name, value in params.items() if name != "embedding"}
     for name in ("bandwidth", "raw_bandwidth"):
         if getattr(model, f"{name}_", None) is not None:
@@ -36,6 +43,20 @@ def model_facts(model: Any) -> dict[str, Any]:
         sides = {f"nearest {name}": loss.pop(name) for name in ("rows", "columns") if name in loss}
         facts |= {name: _with_spaces(side) for name, side in sides.items()} | {"scores of a sample": _with_spaces(loss)}
     return facts
+
+
+def _choices_in_words(choices: Any) -> dict[str, Any]:
+    """The model of each question, with its criterion on held-out data and that of effects alone."""
+    found: dict[str, Any] = {}
+    for question, members in choices.groupby("question", sort=False):
+        total = float(members["weight"].sum())
+        names = [f"{w / total:.0%} {head}" for w, head in zip(members["weight"], members["head"], strict=True)]
+        fact: dict[str, Any] = {"model": " + ".join(names)}
+        for name in ("held-out score", "baseline"):
+            value = float(members[name].iloc[0])
+            fact |= {} if value != value else {name: round(value, 4)}
+        found[f"answer for {question}"] = fact
+    return found
 
 
 def direction_count(embedding: Any) -> int:
