@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -183,7 +184,9 @@ def fit_automatic(
         embedding = None
     task = ChoiceTask(dyads, parameters.uses, parameters.criterion, parameters.max_fits, embedding, random_state)
     answers = tuple(choose_answers(task, progress))
-    fitted = None if embedding is None else fit_embedding(embedding, dyads)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its coordinates are one description of several
+        fitted = None if embedding is None else fit_embedding(embedding, dyads)
     tables = (tables_of(dyads, 0), tables_of(dyads, 1))
     descriptions = describe_sides(dyads, fitted)
     head = fit_answers(dyads, answers, descriptions)

@@ -54,7 +54,8 @@ class KernelSpectrum:
 def _positive(K: Array) -> tuple[Array, Array]:
     """The positive eigenvalues of a symmetric matrix, and their eigenvectors."""
     values, Q = np.linalg.eigh(K)
-    kept = values > SMALLEST * max(float(values[-1]), float(np.finfo(float).tiny))
+    least = max(SMALLEST, 10.0 * float(np.finfo(values.dtype).eps))
+    kept = values > least * max(float(values[-1]), float(np.finfo(float).tiny))
     return (values, Q) if kept.all() else (values[kept], Q[:, kept])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -94,7 +95,8 @@ def choose_answers(task: ChoiceTask, progress: bool | None = None) -> list[Answe
     rng = check_random_state(task.random_state)
     seeds = dict(zip(QUESTIONS, rng.randint(2**31 - 1, size=len(QUESTIONS)), strict=True))
     found = []
-    with Progress(len(task.uses), "choosing", progress) as bar:
+    with warnings.catch_warnings(), Progress(len(task.uses), "choosing", progress) as bar:
+        warnings.simplefilter("ignore")  # of settings that are only tried
         for by in task.uses:
             found.append(choose_answer(task, by, np.random.RandomState(seeds[by])))
             bar.step()
@@ -103,20 +105,24 @@ def choose_answers(task: ChoiceTask, progress: bool | None = None) -> list[Answe
 
 def choose_answer(task: ChoiceTask, by: By, rng: np.random.RandomState) -> Answer:
     """The answer to one question."""
+    with threadpool_limits(1 if max(task.dyads.shape) <= SCREENED else None):
+        return _choose_answer(task, by, rng)
+
+
+def _choose_answer(task: ChoiceTask, by: By, rng: np.random.RandomState) -> Answer:
     dyads, implicit = task.dyads, task.dyads.is_implicit
     new = new_sides(by)
     simple = Recipe("effects", effects=(not new[0], not new[1]))
     most = SCREENED if dyads.is_complete and not is_large(dyads) else SOLVED
     small = sample_entities(dyads, by, most, rng)
     with threadpool_limits(1 if max(small.shape) <= SCREENED else None):  # threads cost more than small products do
-        bench = _bench(task, small, by, rng)
-        recipes, answer = _screen_sample(task, bench, by, simple)
+        sample = _bench(task, small, by, rng, np.float32)
+        sample.parts = sample.parts[:FOLDS]
+        recipes, answer = _screen_sample(task, sample, by, simple)
     if answer is not None:
         return answer
-    if small is not dyads:
-        failures = bench.failures
-        bench = _bench(task, dyads, by, rng, np.float32)
-        bench.failures |= failures
+    bench = _bench(task, dyads, by, rng, np.float64 if small is dyads else np.float32)
+    bench.failures |= sample.failures
     baseline = bench.try_recipe(simple)[0]
     trials = [baseline]
     for recipe in recipes:

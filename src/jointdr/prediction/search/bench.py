@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -107,8 +106,7 @@ class Bench:
     def _try(self, recipe: Recipe) -> list[RecipeTrial]:
         found: list[list[Array]] = []
         try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
+            with np.errstate(all="ignore"):
                 for number, part in enumerate(self.parts):
                     found.append(self._fit(recipe, number, part))
             trials = []

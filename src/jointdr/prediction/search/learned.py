@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
@@ -33,8 +31,7 @@ def fit_embedding(embedding: ViewsTransformer, dyads: Dyads) -> ViewsTransformer
     rank = embedding.get_params().get("n_components")
     while True:
         try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
+            with np.errstate(all="ignore"):
                 return clone(embedding).fit(dyads)
         except RankError:
             if not isinstance(rank, int) or rank <= 1:
