@@ -28,7 +28,8 @@ SMALLEST = 1e-7
 EXACTLY, LANDMARKS = 2500, 1500  # entities whose kernel is decomposed as it is, and columns of it for more of them
 
 ITERATIONS = 500  # of conjugate gradients, at most
-EXACT, ROUGH = 3e-7, 3e-3  # the residual at which they end: for a fitted model, and where settings are compared
+# The residual at which they end: for a fitted model, for one of many entities, and where settings are compared.
+EXACT, FINE, ROUGH = 3e-7, 1e-5, 3e-3
 ENOUGH = 1e-3  # a warning is given if it has not fallen to this
 
 
@@ -145,15 +146,17 @@ def solve_kronecker(
     O(m_A m_B (m_A + m_B)), in every iteration where only some pairs are known.
     """
     roots = np.sqrt(a.values), np.sqrt(b.values)
+    dtype = a.vectors.dtype  # products of single with double precision would cost those of double precision, and copies
+    R, mask = R.astype(dtype, copy=False), None if mask is None else mask.astype(dtype, copy=False)
     if mask is None and right is None:
         return apply_filter(a, b, R, kronecker_filter(a, b, penalty))
     phi, psi = a.vectors * roots[0], b.vectors * roots[1]
-    right = phi.T @ R @ psi if right is None else right
+    right = phi.T @ R @ psi if right is None else right.astype(dtype, copy=False)
     if mask is None:
         M = right * kronecker_filter(a, b, penalty)
     else:
         M = _conjugate_gradients(
-            phi, psi, right, mask, penalty, kronecker_filter(a, b, penalty, mask.mean()), tolerance
+            phi, psi, right, mask, penalty, kronecker_filter(a, b, penalty, float(mask.mean())), tolerance
         )
     return (a.vectors / roots[0]) @ M @ (b.vectors / roots[1]).T
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -272,6 +272,7 @@ def fit_stages(
     tolerance: float = EXACT,
     spectra: tuple[KernelSpectrum, KernelSpectrum] | None = None,
     first: Array | None = None,
+    dtype: Any = None,
 ) -> list[SmoothingStage]:
     """The stages of a recipe, one after the other.
 
@@ -288,12 +289,17 @@ def fit_stages(
         The coefficients of the first stage, where they are at hand.
     tolerance : float
         As in `solve_kronecker`.
+    dtype : dtype, optional
+        The precision of the solver; by default that of the kernels.
     """
     R = scores.residuals(effects.mean, effects.rows, effects.columns)
     stage = SmoothingStage(recipe, effects, R, scores.mask, kernels=kernels, clip=scores.range)
     if recipe.head == "effects":
         return [stage]
-    everyone = (Seen(kernels.known(0), slice(None)), Seen(kernels.known(1), slice(None)))
+    known = (kernels.known(0), kernels.known(1))
+    if dtype is not None:
+        known = (known[0].astype(dtype, copy=False), known[1].astype(dtype, copy=False))
+    everyone = (Seen(known[0], slice(None)), Seen(known[1], slice(None)))
     stages: list[SmoothingStage] = []
     start = 0 if recipe.profile != "known" or max(recipe.profiles) == 0 else 1
     for number in range(start, recipe.rounds + 1):
@@ -309,7 +315,7 @@ def fit_stages(
                 a, b = given or (KernelSpectrum.of(current.kernel(k, everyone[k])) for k in (0, 1))
                 # Stages that only describe entities for the next one need no more digits than comparisons do.
                 C = solve(current, a, b, R, tolerance if number == recipe.rounds else max(tolerance, ROUGH))
-            current = replace(current, coefficients=C)
+            current = replace(current, coefficients=C if dtype is None else C.astype(float))
         stages.append(current)
     return stages
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import joblib
 import numpy as np
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from jointdr.data import By, Dyads
 from jointdr.estimators import ViewsTransformer
@@ -18,6 +20,7 @@ from jointdr.prediction.heads.descriptions import feature_kinds, raw_description
 from jointdr.prediction.heads.effects import Effects
 from jointdr.prediction.heads.head import EntitySet, Head
 from jointdr.prediction.heads.members import Answers, EffectsHead, EntityKernels, RecipeKernels, Stack, StagesHead
+from jointdr.prediction.heads.spectra import EXACT, FINE
 from jointdr.prediction.heads.stages import Recipe, Scores, SmoothingStage, Term, fit_stages
 from jointdr.prediction.search.bench import Bench, RecipeTrial, Sides, Similarities
 from jointdr.prediction.search.large import choose_recipe, fit_large, is_large
@@ -33,6 +36,7 @@ SCREENED = 700  # entities of a kind that recipes are screened on, at most
 SOLVED = 500  # the same where only some pairs are known, and every fit takes conjugate gradients
 FOLDS = 5
 ENOUGH = {True: 3, False: 2}  # folds that are held out in turn where data is large, of complete grids and of others
+SIDE_BY_SIDE = 5_000_000  # pairs of which two questions are worked on at a time, at most
 PERCENTILES = 200  # known rows whose unknown pairs give the ranks of scores
 
 
@@ -97,28 +101,40 @@ def choose_answers(task: ChoiceTask, progress: bool | None = None) -> list[Answe
     found = []
     with warnings.catch_warnings(), Progress(len(task.uses), "choosing", progress) as bar:
         warnings.simplefilter("ignore")  # of settings that are only tried
-        for by in task.uses:
-            found.append(choose_answer(task, by, np.random.RandomState(seeds[by])))
+        for answer in _in_threads(task, lambda by: choose_answer(task, by, np.random.RandomState(seeds[by]))):
+            found.append(answer)
             bar.step()
     return found
 
 
+def _in_threads(task: ChoiceTask, choose: Callable[[By], Answer]) -> Iterator[Answer]:
+    """The answers in their order, on as many cores as products of matrices may take.
+
+    Questions side by side with one thread each are faster than one after the other with all of them, because
+    eigenvectors gain little by threads. Very large data is held once.
+    """
+    threads = min([joblib.cpu_count(), *(p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas")])
+    workers = min(threads, len(task.uses)) if task.dyads.shape[0] * task.dyads.shape[1] <= SIDE_BY_SIDE else 1
+    alone = workers > 1 or max(task.dyads.shape) <= SCREENED
+    with threadpool_limits(1 if alone else threads, user_api="blas"):
+        if workers == 1:
+            yield from map(choose, task.uses)
+            return
+        with ThreadPoolExecutor(workers) as pool:
+            dear_first = {by: pool.submit(choose, by) for by in sorted(task.uses, reverse=True)}
+            yield from (dear_first[by].result() for by in task.uses)
+
+
 def choose_answer(task: ChoiceTask, by: By, rng: np.random.RandomState) -> Answer:
     """The answer to one question."""
-    with threadpool_limits(1 if max(task.dyads.shape) <= SCREENED else None):
-        return _choose_answer(task, by, rng)
-
-
-def _choose_answer(task: ChoiceTask, by: By, rng: np.random.RandomState) -> Answer:
     dyads, implicit = task.dyads, task.dyads.is_implicit
     new = new_sides(by)
     simple = Recipe("effects", effects=(not new[0], not new[1]))
     most = SCREENED if dyads.is_complete and not is_large(dyads) else SOLVED
     small = sample_entities(dyads, by, most, rng)
-    with threadpool_limits(1 if max(small.shape) <= SCREENED else None):  # threads cost more than small products do
-        sample = _bench(task, small, by, rng, np.float32)
-        sample.parts = sample.parts[:FOLDS]
-        recipes, answer = _screen_sample(task, sample, by, simple)
+    sample = _bench(task, small, by, rng, np.float32)
+    sample.parts = sample.parts[:FOLDS]
+    recipes, answer = _screen_sample(task, sample, by, simple)
     if answer is not None:
         return answer
     bench = _bench(task, dyads, by, rng, np.float64 if small is dyads else np.float32)
@@ -243,6 +259,9 @@ def fit_answers(dyads: Dyads, answers: Sequence[Answer], descriptions: Sides, sc
         return Answers({answer.by: fit_large_answer(dyads, answer, descriptions) for answer in answers})
     scores = known_scores(dyads) if scores is None else scores
     kernels = EntityKernels(descriptions)
+    # Many entities take single precision, which is that of their scores at best, and half the time and memory.
+    single = max(dyads.shape) > SCREENED
+    tolerance, dtype = (FINE, np.float32) if single else (EXACT, None)
     fitted: dict[Recipe, list[SmoothingStage]] = {}
     longest: dict[Recipe, int] = {}
     for answer in answers:
@@ -257,8 +276,10 @@ def fit_answers(dyads: Dyads, answers: Sequence[Answer], descriptions: Sides, sc
             family = replace(recipe, rounds=0)
             whole = replace(recipe, rounds=longest[family])
             if whole not in fitted:
-                stages = fit_stages(whole, scores, RecipeKernels(kernels, whole), fit_effects(scores, whole.effects))
-                fitted[whole] = stages
+                effects = fit_effects(scores, whole.effects)
+                fitted[whole] = fit_stages(
+                    whole, scores, RecipeKernels(kernels, whole), effects, tolerance, dtype=dtype
+                )
             stages = fitted[whole]
             stage = stages[len(stages) - 1 - (whole.rounds - recipe.rounds)]
             members.append(StagesHead(stage, RecipeKernels(kernels, recipe)))

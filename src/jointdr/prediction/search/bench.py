@@ -100,7 +100,9 @@ class Bench:
     def try_recipe(self, recipe: Recipe) -> list[RecipeTrial]:
         """The stages of a recipe, each as a trial; none if it fails."""
         if recipe not in self.trials:
-            self.trials[recipe] = self._try(recipe)
+            trials = self.trials[recipe] = self._try(recipe)
+            for count, trial in enumerate(trials, start=1):  # shorter chains begin in the same way
+                self.trials.setdefault(trial.recipe, trials[:count])
         return self.trials[recipe]
 
     def _try(self, recipe: Recipe) -> list[RecipeTrial]:
