@@ -1,6 +1,7 @@
 """Input, checked once: views, responses, dyads with their ids and scores, splits."""
 
 from jointdr.data.dyads import Dyads, refuse_dyads
+from jointdr.data.groups import Groups, fold_groups, minor_groups
 from jointdr.data.ids import Entities, Unmatched, UnmatchedWarning, as_ids, entities, index_of
 from jointdr.data.response import Transform, checked_numbers, checked_response, classes, fit_transform_of, indicators
 from jointdr.data.scores import Duplicates, is_implicit, scores_of_pairs, values_at
@@ -23,6 +24,7 @@ __all__ = [
     "Duplicates",
     "Dyads",
     "Entities",
+    "Groups",
     "HeavyTailWarning",
     "Split",
     "Tail",
@@ -40,9 +42,11 @@ __all__ = [
     "default_name",
     "entities",
     "fit_transform_of",
+    "fold_groups",
     "index_of",
     "indicators",
     "is_implicit",
+    "minor_groups",
     "new_similarities",
     "raise_if_not_finite",
     "refuse_dyads",

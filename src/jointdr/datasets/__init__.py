@@ -10,7 +10,7 @@ from jointdr.datasets.networks import Network, read_edges, read_humannet, read_m
 from jointdr.datasets.ontology import Annotations, Ontology, propagate_terms, read_obo, tfidf
 from jointdr.datasets.readers import read_attributes, read_disgenet, read_pairs, read_table
 from jointdr.datasets.sequences import sequence_features
-from jointdr.datasets.similarity import kernel_features
+from jointdr.datasets.similarity import kernel_features, similarity_groups
 from jointdr.datasets.spectral import SpectralReport, lsa_features, spectral_features
 from jointdr.datasets.synthetic import (
     Sample,
@@ -58,6 +58,7 @@ __all__ = [
     "read_similarity",
     "read_table",
     "sequence_features",
+    "similarity_groups",
     "spectral_features",
     "tfidf",
 ]

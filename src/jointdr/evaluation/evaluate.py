@@ -13,11 +13,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from jointdr.data import BY, By, Dyads, Split, splits
+from jointdr.data import BY, By, Dyads, Groups, Split, splits
 from jointdr.evaluation.measures import graded_metrics, implicit_metrics, significant_pairs
 from jointdr.evaluation.methods import Method, reduce_features, standard_methods
 from jointdr.evaluation.result import Evaluation, Outcome, Setting
-from jointdr.prediction import Recommender, resolve_embedding, tune_model
+from jointdr.prediction import Recommender, fit_by_groups, resolve_embedding, tune_model
 from jointdr.runtime import Array, Progress, check_choice, check_integer, is_integer
 
 Tune = Literal["each", "once"]
@@ -35,6 +35,7 @@ def evaluate(
     significant: float = 0.01,
     truth: Any = None,
     held_out: Sequence[Any] | None = None,
+    groups: Any = None,
     tune: Tune | None = "each",
     tuning_splits: int = 2,
     random_state: Any = 0,
@@ -64,6 +65,9 @@ def evaluate(
     held_out : sequence of arrays of int, optional
         The indices of the rows (with ``by="columns"``, of the columns) to hold out in each partition, instead of random
         ones; `n_partitions` and `test_size` are then not used.
+    groups : pair of labels, or labels of one side; optional
+        Entities that are alike, of which none is both fitted and held out, see `jointdr.evaluation.splits`. They also
+        stay together where a method is tuned, or chooses by itself. With `held_out` they have no other effect.
     tune : {"each", "once"} or None
         ``"each"``: every method is tuned in every partition, on splits of the part that it is fitted to, so that the
         held-out part has no influence on its settings. ``"once"``: on one more random partition for all, as in the
@@ -108,7 +112,8 @@ def evaluate(
     chosen = _methods(dyads, methods, by)
     marked = significant_pairs(dyads, float(significant), truth)
     ks = tuple(sorted(int(k) for k in at))
-    plan = _Plan(by, float(test_size), ks, marked, tune, int(tuning_splits), dyads.is_implicit)
+    alike = Groups.check(groups, dyads, (by,))
+    plan = _Plan(by, float(test_size), ks, marked, tune, int(tuning_splits), dyads.is_implicit, alike)
     small = reduce_features(dyads) if any(method.reduced for method in chosen.values()) else dyads
     tables = {name: small if method.reduced else dyads for name, method in chosen.items()}
     tests: Sequence[Any] = [None] * n_partitions if held_out is None else [np.asarray(at) for at in held_out]
@@ -127,6 +132,7 @@ def evaluate(
         ]
         outcomes = tuple(_run(_outcome, runs, jobs, bar))
     share = f"{float(test_size):.0%}" if held_out is None else "given"
+    share += "" if alike is None else ", whole groups"
     about = f"{dyads!r}, {by} held out ({share}), {TUNING_IN_WORDS[tune]}"
     return Evaluation(tuple(chosen), outcomes, about, plan.is_implicit)
 
@@ -142,6 +148,7 @@ class _Plan:
     tune: Tune | None
     tuning_splits: int
     is_implicit: bool
+    groups: Groups | None
 
 
 @dataclass(frozen=True)
@@ -166,7 +173,8 @@ def _outcome(
             if plan.tune == "each" and method.grid is not None:
                 found = _choose(method, split.train, plan, plan.tuning_splits, seed)
             began = time.process_time()
-            scores = split.predict(_configure(method.model, found.setting, split.train).fit(split.train))
+            model = _configure(method.model, found.setting, split.train)
+            scores = split.predict(fit_by_groups(model, split.train, plan.groups))
             seconds = time.process_time() - began
             values = (
                 implicit_metrics(scores, split, dyads, plan.at, plan.significant, seed)
@@ -182,7 +190,7 @@ def _outcome(
 def _split(dyads: Dyads, plan: _Plan, seed: int, test: Array | None) -> Split:
     """A random partition, or the one in which the rows (or columns) with these indices are held out."""
     if test is None:
-        return next(splits(dyads, plan.by, 1, plan.test_size, seed))
+        return next(splits(dyads, plan.by, 1, plan.test_size, seed, plan.groups))
     return Split.hold_out(dyads, **{plan.by: test})
 
 
@@ -207,6 +215,7 @@ def _choose(method: Method, dyads: Dyads, plan: _Plan, n_splits: int, seed: int)
         n_splits=n_splits,
         test_size=plan.test_size,
         random_state=seed,
+        groups=plan.groups,
         progress=False,
     )
     return _Choice(found.best_params, time.process_time() - began)

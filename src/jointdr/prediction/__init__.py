@@ -12,7 +12,7 @@ from jointdr.prediction.loading import load
 from jointdr.prediction.popularity import Popularity
 from jointdr.prediction.queries import as_dyads
 from jointdr.prediction.ranking import ScoreBlock
-from jointdr.prediction.recommender import Recommender
+from jointdr.prediction.recommender import Recommender, fit_by_groups
 from jointdr.prediction.regressor import JDRRegressor
 from jointdr.prediction.search.criterion import score_split
 from jointdr.prediction.search.recipe import recipe
@@ -35,6 +35,7 @@ __all__ = [
     "TruncationWarning",
     "Tuning",
     "as_dyads",
+    "fit_by_groups",
     "load",
     "recipe",
     "resolve_embedding",

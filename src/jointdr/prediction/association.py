@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from jointdr.data import BY, By, Dyads
+from jointdr.data import BY, By, Dyads, Groups
 from jointdr.prediction.automatic import AutomaticParameters, fit_automatic
 from jointdr.prediction.fitted_associations import FittedAssociations, check_memory
 from jointdr.prediction.heads.build import (
@@ -18,6 +18,7 @@ from jointdr.prediction.heads.build import (
 from jointdr.prediction.heads.parts import AssociationParts
 from jointdr.prediction.heads.truncation import measure_truncation
 from jointdr.prediction.queries import as_dyads
+from jointdr.prediction.recommender import fit_by_groups
 from jointdr.runtime import check_choice
 
 if TYPE_CHECKING:
@@ -203,9 +204,14 @@ class AssociationModel(FittedAssociations):
         self.max_bytes = max_bytes
         self.random_state = random_state
 
+    @property
+    def takes_groups(self) -> bool:
+        """Whether `fit` takes ``groups=``: that of ``head="auto"`` does."""
+        return self.head == "auto"
+
     # ---------------------------------------------------------------- fitting
 
-    def fit(self, Y: Any, A: Any = None, B: Any = None, observed: Any = None) -> Self:
+    def fit(self, Y: Any, A: Any = None, B: Any = None, observed: Any = None, *, groups: Any = None) -> Self:
         """Fit the embedding and the scores.
 
         Parameters
@@ -216,15 +222,27 @@ class AssociationModel(FittedAssociations):
             Unless Y is a `Dyads`, which may have similarities too.
         observed : None, "stored" or mask
             As in `Dyads`.
+        groups : pair of labels, or labels of one side; optional
+            For ``head="auto"``: entities that are alike and are held out together, as in
+            `jointdr.evaluation.splits`, so that the choices are those for entities without relatives among the known
+            ones. A group of more than half of the entities is always fitted. Pairs of known entities have none.
         """
         dyads = as_dyads(Y, A, B, observed)
-        return self._fit_automatic(dyads) if self.head == "auto" else self._fit_head(dyads)
+        if self.head == "auto":
+            return self._fit_automatic(dyads, groups)
+        if groups is not None:
+            raise ValueError(
+                f"groups are held out together, and head={self.head!r} holds nothing out: leave groups out, or give "
+                "them to tune, or take head='auto'."
+            )
+        return self._fit_head(dyads)
 
-    def _fit_automatic(self, dyads: Dyads, progress: bool | None = None) -> Self:
+    def _fit_automatic(self, dyads: Dyads, groups: Any = None, progress: bool | None = None) -> Self:
         """Choose a model for each question on held-out data, and fit it to all of it."""
         self._check_automatic()
         chosen = AutomaticParameters.check(self.uses, self.criterion, self.max_fits, dyads.is_implicit)
-        parts = fit_automatic(dyads, chosen, self.embedding, self.random_state, progress)
+        alike = Groups.check(groups, dyads, chosen.uses)
+        parts = fit_automatic(dyads, chosen, self.embedding, self.random_state, progress, alike)
         self._keep(dyads, parts.head)
         self._keep_parts(parts)
         return self
@@ -276,6 +294,7 @@ class AssociationModel(FittedAssociations):
         by: By = "rows",
         n_splits: int = 2,
         test_size: float = 0.1,
+        groups: Any = None,
         progress: bool | None = None,
     ) -> Tuning:
         """Choose parameters on held-out parts of the data, set them, and fit the model with them to all of it.
@@ -293,6 +312,8 @@ class AssociationModel(FittedAssociations):
             The entities that are held out: those that you want to predict should be new in the same way.
         n_splits, test_size
             The number of splits, and the share that is held out.
+        groups : pair of labels, or labels of one side; optional
+            Entities that are alike and are held out together, as in `jointdr.evaluation.splits`.
         progress : bool, optional
             Whether to show a progress bar; by default in a terminal.
 
@@ -311,25 +332,23 @@ class AssociationModel(FittedAssociations):
 
         dyads = as_dyads(Y, A, B, observed, "tune")
         if self.head == "auto" and grid is None:
-            return self._tune_automatic(dyads, by, progress)
+            return self._tune_automatic(dyads, by, groups, progress)
         if self.head != "auto":
             self._check_parameters()
         grid = recipe(self, dyads) if grid is None else grid
-        seed = self.random_state
-        found = tune_model(
-            self, dyads, grid, by=by, n_splits=n_splits, test_size=test_size, random_state=seed, progress=progress
-        )
+        held_out: dict[str, Any] = {"by": by, "n_splits": n_splits, "test_size": test_size, "groups": groups}
+        found = tune_model(self, dyads, grid, **held_out, random_state=self.random_state, progress=progress)
         self.embedding = embedding_for(self.embedding, dyads)
         self.set_params(**found.best_params)
-        self.fit(dyads)
+        fit_by_groups(self, dyads, Groups.check(groups, dyads, (by,)))
         return found
 
-    def _tune_automatic(self, dyads: Dyads, by: By, progress: bool | None) -> Tuning:
+    def _tune_automatic(self, dyads: Dyads, by: By, groups: Any, progress: bool | None) -> Tuning:
         """Choose and fit the model of one question, as `fit` does for each of them."""
         from jointdr.prediction.search.tuning import Tuning
 
         check_choice("by", by, BY)
         self.uses = (by,)
-        self._fit_automatic(dyads, progress)
+        self._fit_automatic(dyads, groups, progress)
         found = self.choices_
         return Tuning(found, {"uses": self.uses}, float(found["held-out score"].iloc[0]), self.criterion)

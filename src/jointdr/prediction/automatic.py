@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.data import By, Dyads, Entities
+from jointdr.data import By, Dyads, Entities, Groups
 from jointdr.estimators import ViewsTransformer
 from jointdr.prediction.heads.descriptions import Description, feature_kinds, raw_descriptions, tables_of
 from jointdr.prediction.heads.head import EntitySet, Tables
@@ -164,6 +164,7 @@ def fit_automatic(
     embedding: Any,
     random_state: Any = None,
     progress: bool | None = None,
+    groups: Groups | None = None,
 ) -> AutomaticParts:
     """Choose a model for each question on held-out parts of the data, and fit it to all of it.
 
@@ -175,6 +176,8 @@ def fit_automatic(
         Its coordinates are a description of entities beside their features.
     random_state : int, RandomState or None
     progress : bool, optional
+    groups : Groups, optional
+        Entities that are held out together.
     """
     if is_large(dyads):
         embedding = None
@@ -182,7 +185,8 @@ def fit_automatic(
         embedding = default_embedding(dyads)
     elif embedding is not None and min(dyads.n_features) == 0:
         embedding = None
-    task = ChoiceTask(dyads, parameters.uses, parameters.criterion, parameters.max_fits, embedding, random_state)
+    chosen_by = (parameters.uses, parameters.criterion, parameters.max_fits)
+    task = ChoiceTask(dyads, *chosen_by, embedding, random_state, groups)
     answers = tuple(choose_answers(task, progress))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its coordinates are one description of several

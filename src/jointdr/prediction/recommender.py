@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from jointdr.data import Dyads
+from jointdr.data import Dyads, Groups
 from jointdr.prediction.dyads_model import DyadsModel
 from jointdr.prediction.heads.head import EntitySet
 from jointdr.prediction.queries import Query, as_dyads, known_between, list_pairs
@@ -28,6 +28,11 @@ class Recommender(DyadsModel):
     """
 
     device: str | None = None
+
+    @property
+    def takes_groups(self) -> bool:
+        """Whether `fit` takes ``groups=``, because the model chooses by data that it holds out itself."""
+        return False
 
     def _compare(self, k: int, one: EntitySet) -> tuple[Array, Array]:
         """Distances and similarities of one entity to all known ones of its kind."""
@@ -328,3 +333,9 @@ class Recommender(DyadsModel):
             return ScoreBlock(np.ascontiguousarray(np.vstack([part.scores for part in parts]).T), notes)
 
         return block
+
+
+def fit_by_groups(model: Recommender, dyads: Dyads, groups: Groups | None) -> Recommender:
+    """Fit a model; one that holds data out itself, by these groups."""
+    fit: Any = model.fit
+    return fit(dyads, groups=groups) if groups is not None and model.takes_groups else fit(dyads)

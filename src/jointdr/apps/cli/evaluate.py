@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from jointdr.apps.cli.inputs import dyads_for
-from jointdr.apps.cli.options import AsJson, HeldOut, TableFiles, TestSize, option
+from jointdr.apps.cli.inputs import dyads_for, groups_of
+from jointdr.apps.cli.options import AsJson, GroupFiles, HeldOut, TableFiles, TestSize, option
 from jointdr.apps.cli.output import put_json, say
 
 Methods = Annotated[
@@ -23,6 +23,7 @@ Jobs = Annotated[int, option("--jobs", metavar="N", help="Processes at a time.")
 
 def evaluate(
     source: TableFiles,
+    alike: GroupFiles,
     out: Folder,
     methods: Methods = None,
     by: HeldOut = "rows",
@@ -44,6 +45,8 @@ def evaluate(
       jointdr evaluate --data archive.npz --tune once --out results
       jointdr evaluate --pairs links.tsv --rows a.tsv --columns b.tsv \\
           --by both --out results
+      jointdr evaluate --pairs links.tsv --rows a.tsv --columns b.tsv \\
+          --by columns --column-groups families.tsv --out results
     """
     from jointdr.evaluation import evaluate as compare
 
@@ -52,6 +55,7 @@ def evaluate(
     options: dict[str, Any] = {"by": by, "n_partitions": partitions, "test_size": test_size, "at": _counts(at)}
     options |= {"significant": significant, "tune": None if tune == "none" else tune}
     dyads = dyads_for(source, takes_similarity=False)  # most methods compare features
+    options["groups"] = groups_of(alike, dyads, (by,))
     out.mkdir(exist_ok=True)  # before the long work, so that a folder that cannot be written is an error at once
     say(f"{dyads!r}")
     names = None if methods is None else [name.strip() for name in methods.split(",")]

@@ -7,14 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from jointdr.apps.cli.files import estimator_of, prepare_source, source_of
-from jointdr.apps.cli.inputs import dyads_for
-from jointdr.apps.cli.models import model_of, takes_similarity
-from jointdr.apps.cli.options import AsJson, Files, ModelOut, Settings, TableFiles
+from jointdr.apps.cli.inputs import dyads_for, groups_of
+from jointdr.apps.cli.models import is_automatic, model_of, takes_similarity
+from jointdr.apps.cli.options import AsJson, Files, GroupFiles, ModelOut, Settings, TableFiles
 from jointdr.apps.cli.output import put_facts, require_writable, say, working
 from jointdr.apps.report.facts import model_facts
 
 
-def fit(source: TableFiles, files: Files, settings: Settings, output: ModelOut, json: AsJson = False) -> None:
+def fit(
+    source: TableFiles, alike: GroupFiles, files: Files, settings: Settings, output: ModelOut, json: AsJson = False
+) -> None:
     """Fit a model to known pairs, or to rows in files, and write it to a file.
 
     Tables are .tsv, .csv (also .gz) or .parquet, with names on the first line. Ids are always text: 000001 stays so.
@@ -27,7 +29,7 @@ def fit(source: TableFiles, files: Files, settings: Settings, output: ModelOut, 
       jointdr fit --pairs links.tsv --rows a.tsv --column-network net.tsv \\
           --features 100 --method imc --rank 20 -o model.npz
       jointdr fit --pairs links.tsv --row-similarity s.tsv \\
-          --columns b.tsv -o model.npz
+          --columns b.tsv --column-groups families.tsv -o model.npz
 
     Two feature vectors and a response in every row, in files of any size, which are read in blocks:
 
@@ -36,7 +38,11 @@ def fit(source: TableFiles, files: Files, settings: Settings, output: ModelOut, 
           --response click --rank 5 --checkpoint read.npz -o model.npz
       jointdr fit --views a=a.npy b=b.npy --response y.npy --dask local -o model.npz
     """
+    from jointdr.data import BY
+    from jointdr.prediction import fit_by_groups
+
     require_writable(output)
+    _require_choice(alike, files, settings)
     if files.views:
         _fit_files(source, files, settings, output, json)
         return
@@ -45,13 +51,25 @@ def fit(source: TableFiles, files: Files, settings: Settings, output: ModelOut, 
     with working("reading"):
         dyads = dyads_for(source, takes_similarity(settings))
     say(f"{dyads!r}")
+    groups = groups_of(alike, dyads, BY)
     model = model_of(settings, dyads)
     start = time.perf_counter()
     with working("fitting"):
-        model.fit(dyads)
+        fit_by_groups(model, dyads, groups)
         model.save(output)
     say(f"Fitted in {time.perf_counter() - start:.1f} s, written to {output}.")
     put_facts(model_facts(model), json)
+
+
+def _require_choice(alike: GroupFiles, files: Files, settings: Settings) -> None:
+    """Raise if groups are given to a model that holds nothing out."""
+    if alike == GroupFiles() or (is_automatic(settings) and not files.views):
+        return
+    given = "--column-groups" if alike.row_groups is None else "--row-groups"
+    raise ValueError(
+        f"{given} is for tune, for evaluate, and for fit where the model is left to it, without --method, its options "
+        "and --views: this model holds nothing out."
+    )
 
 
 def _fit_files(source: TableFiles, files: Files, settings: Settings, output: Path, json: bool) -> None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jointdr.apps.cli.options import TableFiles
+from jointdr.apps.cli.options import GroupFiles, TableFiles
 from jointdr.apps.cli.output import say
 from jointdr.runtime import after_header, read_lines, separator_of
 
 if TYPE_CHECKING:
-    from jointdr.data import Dyads
+    from jointdr.data import Dyads, Groups
     from jointdr.prediction import Recommender
 
 
@@ -123,6 +123,24 @@ def _kernel_features(named: Mapping[str, Any], k: int | None, option: str) -> An
             message = str(error).replace("k=", "--features ")
             raise ValueError(f"{option} {name}, which is turned into features: {message}") from None
     return np.hstack(tables)
+
+
+def groups_of(files: GroupFiles, dyads: Dyads, uses: Sequence[str]) -> Groups | None:
+    """The groups of rows and of columns, for questions of which one at least holds these out."""
+    from jointdr.data import Groups
+    from jointdr.datasets import read_pairs
+
+    labels: list[dict[str, str] | None] = []
+    names = ("--row-groups", "--column-groups")
+    for path, name in zip((files.row_groups, files.column_groups), names, strict=True):
+        if path is None:
+            labels.append(None)
+            continue
+        ids, of_ids = (read_pairs(path, score=False).iloc[:, k] for k in (0, 1))  # both as text
+        if (twice := ids[ids.duplicated()]).size:
+            raise ValueError(f"{name} {path} has {twice.iloc[0]!r} more than once: give one group for each id.")
+        labels.append(dict(zip(ids, of_ids, strict=True)))
+    return Groups.check((labels[0], labels[1]), dyads, uses, names)
 
 
 def table_of(path: Path | None) -> Any:

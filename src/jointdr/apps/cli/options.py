@@ -54,6 +54,14 @@ class TableFiles:
 
 
 @dataclass(frozen=True)
+class GroupFiles:
+    """Entities that are alike, of which none is both fitted and held out."""
+
+    row_groups: Annotated[_File, _in("FILE", "A group for each row id: rows of one are held out together.")] = None
+    column_groups: Annotated[_File, _in("FILE", "The same for each column id.")] = None
+
+
+@dataclass(frozen=True)
 class Files:
     """Views and a response, row by row, in files that may be larger than memory."""
 

@@ -6,9 +6,9 @@ import json as json_format
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from jointdr.apps.cli.inputs import dyads_for
+from jointdr.apps.cli.inputs import dyads_for, groups_of
 from jointdr.apps.cli.models import model_of, takes_similarity
-from jointdr.apps.cli.options import AsJson, HeldOut, ModelOut, Settings, TableFiles, TestSize, option
+from jointdr.apps.cli.options import AsJson, GroupFiles, HeldOut, ModelOut, Settings, TableFiles, TestSize, option
 from jointdr.apps.cli.output import ENDINGS, put_facts, put_json, require_writable, say, write_table
 from jointdr.apps.report.facts import in_words, model_facts
 
@@ -27,6 +27,7 @@ Splits = Annotated[int, option("--splits", metavar="N", help="How often somethin
 
 def tune(
     source: TableFiles,
+    alike: GroupFiles,
     settings: Settings,
     output: ModelOut,
     results: Results = None,
@@ -54,8 +55,9 @@ def tune(
     grid = _grid(tried)
     dyads = dyads_for(source, takes_similarity(settings))
     say(f"{dyads!r}")
+    groups = groups_of(alike, dyads, (by,))
     model = model_of(settings, dyads)
-    found = _tune(model, dyads, grid, by=by, n_splits=splits, test_size=test_size)
+    found = _tune(model, dyads, grid, by=by, n_splits=splits, test_size=test_size, groups=groups)
     model.save(output)
     if results is not None:
         write_table(found.table.map(lambda v: in_words(v) if isinstance(v, (tuple, list)) else v), results)

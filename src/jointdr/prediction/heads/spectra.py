@@ -79,7 +79,14 @@ def apply_filter(a: KernelSpectrum, b: KernelSpectrum, R: Array, f: Array) -> Ar
     return a.vectors @ Z @ b.vectors.T
 
 
-def leave_out(by: By, a: KernelSpectrum, b: KernelSpectrum, R: Array, penalties: tuple[float, float]) -> Array:
+def leave_out(
+    by: By,
+    a: KernelSpectrum,
+    b: KernelSpectrum,
+    R: Array,
+    penalties: tuple[float, float],
+    groups: tuple[Array | None, Array | None] = (None, None),
+) -> Array:
     """Predictions of two-step ridge on a complete grid for what is left out, one at a time, without fitting again.
 
     Parameters
@@ -90,12 +97,15 @@ def leave_out(by: By, a: KernelSpectrum, b: KernelSpectrum, R: Array, penalties:
         Of kernels that do not depend on scores.
     R : (m_A, m_B) array
     penalties : pair of floats
+    groups : pair of (m,) arrays of int, or None
+        The group of each row and of each column, from 0: all of a group are left out together.
 
     Notes
     -----
     With H = K (K + λ)⁻¹ of each side, the prediction for row i without it is ((H_A R)_i − h_ii R_i)/(1 − h_ii) H_Bᵀ,
-    and in the same way for columns. Two-step ridge is kernel ridge regression on pairs with the hat matrix H_A ⊗ H_B,
-    so that leaving out one pair gives (F − h_ii h_jj R)/(1 − h_ii h_jj). O(m_A m_B (m_A + m_B)).
+    for the rows g of a group without them (1 − H_gg)⁻¹ ((H_A R)_g − H_gg R_g) H_Bᵀ, and in the same way for columns.
+    Two-step ridge is kernel ridge regression on pairs with the hat matrix H_A ⊗ H_B, so that leaving out one pair gives
+    (F − h_ii h_jj R)/(1 − h_ii h_jj). O(m_A m_B (m_A + m_B)).
 
     References
     ----------
@@ -103,17 +113,31 @@ def leave_out(by: By, a: KernelSpectrum, b: KernelSpectrum, R: Array, penalties:
     kernel ridge regression. Neural Computation 30, 2245-2283.
     """
     shrunken = [s.values / (s.values + penalty) for s, penalty in zip((a, b), penalties, strict=True)]
-    h, g = (np.einsum("ij,ij,j->i", s.vectors, s.vectors, w) for s, w in zip((a, b), shrunken, strict=True))
     F = a.vectors @ (shrunken[0][:, None] * (a.vectors.T @ R))
     if by in ("rows", "both"):
-        F = (F - h[:, None] * R) / (1.0 - h)[:, None]
+        F = _leave_out_rows(a, shrunken[0], F, R, groups[0])
     G = (F @ b.vectors * shrunken[1]) @ b.vectors.T
     if by in ("columns", "both"):
-        return np.asarray((G - F * g) / (1.0 - g))
+        return np.ascontiguousarray(_leave_out_rows(b, shrunken[1], G.T, F.T, groups[1]).T)
     if by == "pairs":
-        hat = np.multiply.outer(h, g)
+        hat = np.multiply.outer(_diagonal(a, shrunken[0]), _diagonal(b, shrunken[1]))
         return np.asarray((G - hat * R) / (1.0 - hat))
     return np.asarray(G)
+
+
+def _diagonal(spectrum: KernelSpectrum, shrunken: Array) -> Array:
+    return np.asarray(np.einsum("ij,ij,j->i", spectrum.vectors, spectrum.vectors, shrunken))
+
+
+def _leave_out_rows(spectrum: KernelSpectrum, shrunken: Array, fitted: Array, R: Array, groups: Array | None) -> Array:
+    """H R for what is left out: each row without itself, or without all of its group."""
+    h = _diagonal(spectrum, shrunken)[:, None]
+    found = (fitted - h * R) / (1.0 - h)
+    for group in [] if groups is None else np.flatnonzero(np.bincount(groups) > 1):
+        at = np.flatnonzero(groups == group)
+        H = (spectrum.vectors[at] * shrunken) @ spectrum.vectors[at].T
+        found[at] = np.linalg.solve(np.eye(len(at)) - H, fitted[at] - H @ R[at])
+    return np.asarray(found)
 
 
 def solve_kronecker(

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from jointdr.data import By, Dyads
+from jointdr.data import By, Dyads, Groups, minor_groups
 from jointdr.estimators import ViewsTransformer
 from jointdr.prediction.heads.calibration import Calibration
 from jointdr.prediction.heads.descriptions import feature_kinds, raw_descriptions
@@ -88,6 +88,7 @@ class ChoiceTask:
     max_fits: int
     embedding: ViewsTransformer | None
     random_state: Any = None
+    groups: Groups | None = None
 
     @property
     def kinds(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -225,18 +226,22 @@ def _bench(task: ChoiceTask, dyads: Dyads, by: By, rng: np.random.RandomState, d
     scores, implicit = known_scores(dyads), dyads.is_implicit
     units = {"rows": dyads.shape[0], "columns": dyads.shape[1], "both": min(dyads.shape)}
     held = units.get(by, np.count_nonzero(scores.Y) if implicit else dyads.n_observed)
+    groups = (None, None) if task.groups is None else task.groups.codes(dyads, by)
+    counts = [len(minor_groups(codes)) for codes in groups if codes is not None]
+    held = min([held, *counts])
     folds = min(FOLDS, int(held))
     parts: list[Part] = []
-    if folds >= 2:
-        for _ in range(3 if held < 40 else 2 if held < 100 else 1):  # small splits are noisy
-            parts += make_parts(scores, implicit, by, folds, rng)
+    if folds >= 2 or (counts and folds == 1):
+        repeats = 3 if held < 40 else 2 if held < 100 else 1  # small splits are noisy
+        for _ in range(1 if counts and held <= FOLDS else repeats):
+            parts += make_parts(scores, implicit, by, folds, rng, groups)
     if max(task.dyads.shape) > (SCREENED if task.dyads.is_complete else SOLVED) and held >= 100:
         parts = parts[: ENOUGH[task.dyads.is_complete]]
     raw = [raw_descriptions(dyads, k, kinds) for k, kinds in enumerate(task.kinds)]
     learn = None if task.embedding is None else LearnedSimilarities(dyads, task.embedding)
     if is_large(task.dyads):
         parts = parts[:3]
-    return Bench(scores, parts, Similarities((raw[0], raw[1]), learn, dtype), task.criterion, implicit)
+    return Bench(scores, parts, Similarities((raw[0], raw[1]), learn, dtype), task.criterion, implicit, groups)
 
 
 def _calibrate(stacked: Stacked, parts: Sequence[Part], by: By, implicit: bool) -> Calibration | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.data import By
+from jointdr.data import By, minor_groups
 from jointdr.prediction.heads.descriptions import Description
 from jointdr.prediction.heads.spectra import ROUGH, KernelSpectrum, leave_out
 from jointdr.prediction.heads.stages import CONSTANT, GivenKernels, Recipe, Scores, Term, fit_stages, mix_similarities
@@ -62,10 +62,16 @@ class Bench:
     """The parts of one question, on which recipes are fitted and judged."""
 
     def __init__(
-        self, scores: Scores, parts: Sequence[Part], similarities: Similarities, criterion: str, implicit: bool
+        self,
+        scores: Scores,
+        parts: Sequence[Part],
+        similarities: Similarities,
+        criterion: str,
+        implicit: bool,
+        groups: tuple[Array | None, Array | None] = (None, None),
     ) -> None:
         self.scores, self.parts, self.similarities = scores, list(parts), similarities
-        self.criterion, self.implicit = criterion, implicit
+        self.criterion, self.implicit, self.groups = criterion, implicit, groups
         self.spectra: dict[object, KernelSpectrum] = {}
         self.kernels: dict[object, Array] = {}
         self.trials: dict[Recipe, list[RecipeTrial]] = {}
@@ -146,19 +152,29 @@ class Bench:
         return [stage.scores(*seen) for stage in stages]
 
     def best_penalties(self, recipe: Recipe, by: By, pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
-        """Those of two-step ridge that are best for what is left out one at a time, in closed form.
+        """Those of two-step ridge that are best for what is left out one (or one group) at a time, in closed form.
 
         The middle ones where kernels are learned from scores, for which leaving out in this way is not exact.
         """
         if any(self._is_learned(k, recipe.terms(k)) for k in (0, 1)):
             return pairs[len(pairs) // 2]
         a, b = (KernelSpectrum.of(self.kernel(k, recipe.terms(k), 0) + CONSTANT) for k in (0, 1))
-        Y = self.scores.Y
+        Y, judged = self.scores.Y, self._outside_major_groups()
         found = []
         for pair in pairs:
-            F = Y.mean() + leave_out(by, a, b, Y - Y.mean(), pair)
-            found.append(judge_predictions(self.criterion, F, Y, None, by == "columns", self.implicit))
+            F = Y.mean() + leave_out(by, a, b, Y - Y.mean(), pair, self.groups)
+            found.append(judge_predictions(self.criterion, F, Y, judged, by == "columns", self.implicit))
         return pairs[int(np.argmax(found))]
+
+    def _outside_major_groups(self) -> Array | None:
+        """The pairs without the groups that parts never hold out; None for all."""
+        if all(codes is None for codes in self.groups):
+            return None
+        sides = [
+            np.ones(m, dtype=bool) if codes is None else np.isin(codes, minor_groups(codes))
+            for m, codes in zip(self.scores.Y.shape, self.groups, strict=True)
+        ]
+        return np.logical_and.outer(sides[0], sides[1])
 
     def judge(self, predictions: Array, part: Part) -> float:
         return judge_predictions(

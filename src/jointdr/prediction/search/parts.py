@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from jointdr.data import By, Dyads
+from jointdr.data import By, Dyads, fold_groups
 from jointdr.prediction.heads.effects import Effects
 from jointdr.prediction.heads.stages import Scores, Seen
 from jointdr.runtime import Array, dense
@@ -100,16 +100,27 @@ def known_scores(dyads: Dyads) -> Scores:
     return Scores(Y, None if observed is None else np.asarray(observed.toarray(), dtype=float))
 
 
-def make_parts(scores: Scores, implicit: bool, by: By, n_folds: int, rng: np.random.RandomState) -> list[Part]:
+def make_parts(
+    scores: Scores,
+    implicit: bool,
+    by: By,
+    n_folds: int,
+    rng: np.random.RandomState,
+    groups: tuple[Array | None, Array | None] = (None, None),
+) -> list[Part]:
     """The parts of one question: every known score is held out once; with both new, those of matching folds only.
 
-    Fewer where a fold leaves nothing to fit or to judge.
+    Fewer where a fold leaves nothing to fit or to judge. Of `groups`, the group of each row and of each column, all
+    entities are in one fold; one of more than half of the entities is always fitted.
     """
     if by == "pairs":
         return _pair_parts(scores, implicit, n_folds, rng)
     Y, mask = scores.Y, scores.mask
     new = new_sides(by)
-    folds = [_folds(m, n_folds, rng) if is_new else None for m, is_new in zip(Y.shape, new, strict=True)]
+    folds = [
+        _folds(m, max(n_folds, 2), rng, codes) if is_new else None
+        for m, is_new, codes in zip(Y.shape, new, groups, strict=True)
+    ]
     found = []
     for f in range(n_folds):
         known, held = zip(*(_sides(m, fold, f) for m, fold in zip(Y.shape, folds, strict=True)), strict=True)
@@ -125,7 +136,9 @@ def make_parts(scores: Scores, implicit: bool, by: By, n_folds: int, rng: np.ran
     return found
 
 
-def _folds(m: int, n_folds: int, rng: np.random.RandomState) -> Array:
+def _folds(m: int, n_folds: int, rng: np.random.RandomState, groups: Array | None = None) -> Array:
+    if groups is not None:
+        return fold_groups(groups, n_folds, rng)
     return rng.permutation(np.arange(m) % n_folds)
 
 

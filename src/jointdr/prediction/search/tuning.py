@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from jointdr.data import By, Dyads, Split, splits
+from jointdr.data import By, Dyads, Groups, Split, splits
 from jointdr.directions import RankError
 from jointdr.estimators import JDR, PCA, PHD, ViewsTransformer
 from jointdr.prediction.association import AssociationModel
@@ -33,7 +33,7 @@ from jointdr.prediction.heads.column_weights import ColumnWeights
 from jointdr.prediction.heads.head import EntitySet
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.prediction.heads.ridge import ROUGH_REDUCTION
-from jointdr.prediction.recommender import Recommender
+from jointdr.prediction.recommender import Recommender, fit_by_groups
 from jointdr.prediction.search.criterion import score_split
 from jointdr.runtime import Array, Progress, is_integer, is_sparse, memory
 
@@ -81,6 +81,7 @@ def tune_model(
     n_splits: int = 1,
     test_size: float = 0.1,
     random_state: Any = None,
+    groups: Any = None,
     progress: bool | None = None,
 ) -> Tuning:
     """Try the settings of a grid on held-out parts of dyads; the model itself is not changed.
@@ -93,7 +94,7 @@ def tune_model(
     grid : mapping of parameter names to values, or a sequence of them
         All combinations are tried. Of a sequence each is tried at the best setting of those before it. The name
         ``n_components`` stands for that of the embedding.
-    by, n_splits, test_size, random_state
+    by, n_splits, test_size, random_state, groups
         The held-out parts, see `splits`.
     progress : bool, optional
         Whether to show a progress bar; by default in a terminal.
@@ -114,11 +115,12 @@ def tune_model(
     if unknown:
         raise ValueError(f"grid has parameters that {type(model).__name__} does not have: {unknown}.")
     ranks = [int(r) for stage in stages for r in stage.get("embedding__n_components", ()) if is_integer(r)]
+    alike = Groups.check(groups, dyads, (by,))
     benches = [
         _SharedBench(resolved, split, max(ranks, default=None), n_splits)
         if isinstance(resolved, AssociationModel)
-        else _Bench(resolved, split)
-        for split in splits(dyads, by, n_splits, test_size, random_state)
+        else _Bench(resolved, split, alike)
+        for split in splits(dyads, by, n_splits, test_size, random_state, alike)
     ]
     recall = dyads.is_implicit
     found: dict[str, tuple[Setting, list[float]]] = {}
@@ -193,15 +195,15 @@ def resolve_embedding(model: Recommender, dyads: Dyads) -> Recommender:
 class _Bench:
     """One split, on which the model is fitted again for every setting."""
 
-    def __init__(self, model: Recommender, split: Split) -> None:
-        self.model, self.split = model, split
+    def __init__(self, model: Recommender, split: Split, groups: Groups | None = None) -> None:
+        self.model, self.split, self.groups = model, split, groups
 
     def scores(self, setting: Setting) -> Array:
         """Predictions of the held-out pairs by the model with this setting."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = clone(self.model).set_params(**setting)
-            return self.split.predict(model.fit(self.split.train))
+            return self.split.predict(fit_by_groups(model, self.split.train, self.groups))
 
 
 class _SharedBench(_Bench):
