@@ -4,6 +4,7 @@
     python benchmarks/affinity.py davis --model "kernel ridge"
     python benchmarks/affinity.py davis --intervals        # coverage on each of folds 0 to 4, held out in turn
     python benchmarks/affinity.py davis kiba --cold        # new drugs, new targets, both new
+    python benchmarks/affinity.py davis kiba --cold --groups  # new targets without similar ones among the known
     python benchmarks/affinity.py davis kiba --test        # fit folds 0 to 4, predict the test set
 
 Choose everything on the training folds; the test set is for the one number that goes into a table. The folder of
@@ -26,13 +27,15 @@ import numpy as np
 from scipy import sparse
 
 from jointdr import AssociationModel, Dyads
-from jointdr.datasets import fingerprints, read_deepdta
+from jointdr.datasets import fingerprints, read_deepdta, similarity_groups
 from jointdr.evaluation import Method, evaluate, markdown_table, standard_methods
 from jointdr.metrics import concordance_index
 
 TEST = -1
 FOLDS = range(5)
+QUESTIONS = ("rows", "columns", "both", "pairs")
 COLD = {"new drugs": ("rows", 0.1), "new targets": ("columns", 0.1), "both new": ("both", 0.3)}
+ALIKE = 0.6  # similarity of sequences from which targets are of one group, with --groups
 PEERS = ["kernel ridge", "no reduction (cosine)", "bilinear ridge", "popularity"]
 
 # fingerprints of --fingerprints, each a similarity of its own
@@ -104,10 +107,10 @@ def tanimoto(X: Any) -> Any:
     return both / (own[:, None] + own - both)
 
 
-def make_model(name: str, dyads: Dyads) -> Method:
-    """The default model, a plain kernel ridge on features for trying this script, or a method of `evaluate`."""
+def make_model(name: str, dyads: Dyads, uses: Any = QUESTIONS) -> Method:
+    """The default model for these questions, a plain kernel ridge to try this script, or a method of `evaluate`."""
     if name == "default":
-        return Method(AssociationModel(random_state=0))
+        return Method(AssociationModel(uses=uses, random_state=0))
     if name == "plain":
         return Method(AssociationModel(None, head="kernel_ridge", kernel="gaussian", bandwidth=0.5, random_state=0))
     return standard_methods(dyads, [name], by="pairs")[name]
@@ -180,22 +183,31 @@ def show_published(data: Data, found: dict[str, float], model: str) -> None:
     print(f"\n{markdown_table(['method', 'MSE', 'CI', 'published in'], rows)}")
 
 
-def show_cold(data: Data, model: str, peers: list[str], partitions: int, jobs: int, everything: bool) -> None:
+def show_cold(data: Data, given: argparse.Namespace) -> None:
     """MSE and concordance of the model and of its peers on entities that are new, in the same random partitions."""
-    dyads = data.dyads if everything else data.dyads.pairs(data.fold != TEST)
+    model, peers, partitions = given.model, given.peers, given.partitions
+    dyads = data.dyads if given.test else data.dyads.pairs(data.fold != TEST)  # with --test, of all pairs
+    groups = None
+    if given.groups is not None:
+        labels = similarity_groups(dyads.similarities[1]["smith_waterman"], given.groups)
+        groups, sizes = (None, labels), np.bincount(labels)
+        print(f"\n{len(labels)} targets in {len(sizes)} groups, the largest of {sizes.max()}", flush=True)
     for question, (by, share) in COLD.items():
+        if question not in given.questions or (groups is not None and by == "rows"):
+            continue
         peer_methods = standard_methods(dyads, peers, by=by)
-        methods = {model: make_model(model, dyads), **{n: m for n, m in peer_methods.items() if n != model}}
-        options: dict[str, Any] = {"n_partitions": partitions, "test_size": share, "random_state": 0, "jobs": jobs}
-        result = evaluate(dyads, methods, by=by, **options)
+        methods = {model: make_model(model, dyads, by), **{n: m for n, m in peer_methods.items() if n != model}}
+        options: dict[str, Any] = {"n_partitions": partitions, "test_size": share, "random_state": 0}
+        result = evaluate(dyads, methods, by=by, groups=groups, jobs=given.jobs, **options)
         rows = list(_cold_rows(result, model))
         rows += [
             (name, f"{mse:.3f}", "", f"{ci:.3f}", "", "another random split", "")
             for name, asked, mse, ci in PUBLISHED_COLD
-            if asked == question and data.name == "kiba"
+            if asked == question and data.name == "kiba" and groups is None
         ]
         head = ["method", "MSE", f"MSE − {model}", "CI", f"CI − {model}", "fit + predict, s", "tuning, s"]
-        print(f"\n## {data.name}: {question}, {share:.0%} held out, {partitions} partitions\n")
+        whole = "" if groups is None else f" in whole groups of targets that are {given.groups:g} alike"
+        print(f"\n## {data.name}: {question}, {share:.0%} held out{whole}, {partitions} partitions\n")
         print(markdown_table(head, rows), flush=True)
         for name, failure in result.failures.items():
             print(f"{name} failed: {failure}")
@@ -249,6 +261,10 @@ def main() -> None:
     parser.add_argument("--fingerprints", action="store_true", help="similarities by five fingerprints; takes rdkit")
     parser.add_argument("--test", action="store_true", help="fit folds 0 to 4 and predict the test set, once")
     parser.add_argument("--cold", action="store_true", help="new drugs, new targets, both new")
+    parser.add_argument("--questions", nargs="*", default=list(COLD), choices=list(COLD), help="of --cold")
+    parser.add_argument(
+        "--groups", nargs="?", type=float, const=ALIKE, help=f"--cold by groups of targets that are so alike ({ALIKE})"
+    )
     parser.add_argument("--intervals", action="store_true", help="coverage on folds 0 to 4, held out in turn")
     parser.add_argument("--fold", type=int, default=0, choices=FOLDS, help="the fold to predict without --test")
     parser.add_argument("--peers", nargs="*", default=PEERS, help="methods that --cold compares with")
@@ -260,8 +276,8 @@ def main() -> None:
         print(f"# {name}: {data.dyads!r}", flush=True)
         with warnings.catch_warnings():
             warnings.simplefilter("once")
-            if given.cold:  # with --test, also pairs of the test set are drawn from
-                show_cold(data, given.model, given.peers, given.partitions, given.jobs, given.test)
+            if given.cold:
+                show_cold(data, given)
             elif given.intervals:
                 show_intervals(data, given.model)
             elif given.test:

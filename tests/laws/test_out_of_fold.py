@@ -89,6 +89,50 @@ def test_changing_what_is_held_out_moves_no_prediction_of_it(rng, name, by, kind
         np.testing.assert_array_equal(after[n], before[n])
 
 
+@pytest.mark.parametrize("by", ["rows", "columns", "both"])
+@pytest.mark.parametrize("kind", ["complete", "incomplete", "implicit"])
+def test_parts_hold_out_whole_groups(rng, by, kind):
+    """Each entity of a minor group once, and the group of the majority never."""
+    Y = (rng.random((30, 26)) < 0.5).astype(float)
+    mask = (rng.random(Y.shape) < 0.9).astype(float) if kind == "incomplete" else None
+    groups = (np.repeat(np.arange(10), 3), np.array([0] * 14 + [1] * 3 + [2, 3, 4, 5, 6, 6, 7, 7, 7]))
+    parts = make_parts(Scores(Y, mask), kind == "implicit", by, 4, np.random.RandomState(0), groups)
+    assert len(parts) == 4
+    seen = ([], [])
+    for part in parts:
+        for k, (known, held) in enumerate(((part.rows, part.new_rows), (part.columns, part.new_columns))):
+            if part.is_new[k]:
+                assert not set(groups[k][known]) & set(groups[k][held])
+                seen[k].extend(held.tolist())
+    assert sorted(seen[0]) == (list(range(30)) if by in ("rows", "both") else [])
+    assert sorted(seen[1]) == (list(range(14, 26)) if by in ("columns", "both") else [])
+
+
+def test_a_part_of_two_groups(rng):
+    """One of more than half is fitted and the other predicted, also where entities of the other side are new."""
+    Y, codes = rng.standard_normal((12, 8)), np.array([0] * 8 + [1] * 4)
+    for by in ("rows", "both"):
+        (part,) = make_parts(Scores(Y, None), False, by, 1, np.random.RandomState(0), (codes, None))
+        assert (part.rows.tolist(), part.new_rows.tolist()) == (list(range(8)), list(range(8, 12)))
+        assert min(len(part.columns), len(part.new_columns)) > 0
+
+
+@pytest.mark.parametrize("by", ["rows", "columns", "both"])
+def test_leaving_out_groups_in_closed_form_is_fitting_again(rng, by):
+    X, Z = rng.standard_normal((9, 3)), rng.standard_normal((7, 2))
+    K, L = (np.exp(-0.3 * np.sum((V[:, None] - V) ** 2, axis=2)) + 0.2 for V in (X, Z))
+    Y, penalties = rng.standard_normal((9, 7)), (0.3, 0.7)
+    groups = (np.array([0, 1, 1, 2, 0, 3, 1, 2, 4]), np.array([0, 0, 1, 2, 2, 2, 3]))
+    found = leave_out(by, KernelSpectrum.of(K), KernelSpectrum.of(L), Y, penalties, groups)
+    for i in range(9):
+        for j in range(7):
+            rows = np.flatnonzero(groups[0] != (groups[0][i] if by in ("rows", "both") else -1))
+            columns = np.flatnonzero(groups[1] != (groups[1][j] if by in ("columns", "both") else -1))
+            A, B = KernelSpectrum.of(K[np.ix_(rows, rows)]), KernelSpectrum.of(L[np.ix_(columns, columns)])
+            Z_ij = apply_filter(A, B, Y[np.ix_(rows, columns)], two_step_filter(A, B, penalties))
+            assert found[i, j] == pytest.approx(K[i, rows] @ Z_ij @ L[j, columns], abs=1e-8)
+
+
 @pytest.mark.parametrize("by", QUESTIONS)
 def test_leaving_out_in_closed_form_is_fitting_again(rng, by):
     """Two-step ridge is kernel ridge regression on pairs with the kernel Γ = H (1 − H)⁻¹, H = H_A ⊗ H_B."""
