@@ -264,6 +264,81 @@ def test_evaluate_without_matplotlib(folder, capsys, monkeypatch):
     assert Path("results/table.csv").exists()
 
 
+# ---------------------------------------------------------------- groups
+
+
+@pytest.fixture
+def families(folder):
+    """Groups of rows and of columns in files, in another order and with more ids than the tables."""
+    rows = pd.DataFrame({"disease": [*ROWS, "more"], "family": [f"{i // 3:03}" for i in range(61)]})
+    rows.sample(frac=1, random_state=0).to_csv("row_groups.tsv", sep="\t", index=False)
+    columns = pd.DataFrame({"gene": COLUMNS, "family": [i // 4 for i in range(30)], "note": "x"})
+    columns.to_csv("column_groups.csv", index=False)
+    return ["--row-groups", "row_groups.tsv", "--column-groups", "column_groups.csv"]
+
+
+@pytest.mark.parametrize("by", ["rows", "columns", "both"])
+def test_tune_and_evaluate_by_groups(families, tables, by, capsys):
+    """The numbers of the library, with groups by position."""
+    from jointdr import Dyads
+    from jointdr.evaluation import evaluate
+
+    dyads = Dyads.from_tables(tables[0], tables[1][:55], tables[2])
+    groups = (np.arange(55) // 3, np.arange(30) // 4)
+    held_out = ["--by", by, "--test-size", "0.3"]
+    words = ["--methods", "popularity", "--partitions", "2", "--at", "2", *held_out, "--out", "results"]
+    (found,) = as_json(capsys, "evaluate", *INPUT, *families, *words)
+    expected = evaluate(dyads, ["popularity"], by=by, n_partitions=2, at=[2], test_size=0.3, groups=groups).table
+    assert found["recall@2"] == expected["recall@2"][0]
+
+    words = ["--method", "imc", "--try", "n_components=1,2", *held_out, "-o", "best.npz", "--results", "tried.csv"]
+    as_json(capsys, "tune", *INPUT, *families, *words)
+    from jointdr.prediction import tune_model
+
+    expected = tune_model(
+        IMC(4), dyads, {"n_components": [1, 2]}, by=by, n_splits=2, test_size=0.3, random_state=0, groups=groups
+    )
+    assert pd.read_csv("tried.csv")["score"].tolist() == pytest.approx(expected.table["score"].tolist())
+
+
+def test_fit_by_groups(families, tables, monkeypatch):
+    fitted = []
+
+    def keep(self, Y, *, groups=None):
+        fitted.append(groups.codes(Y, "both"))
+        self.embedding = None
+        return fit(self, Y, groups=groups)
+
+    fit = AssociationModel.fit
+    monkeypatch.setattr(AssociationModel, "fit", keep)
+    assert main(["fit", *INPUT, *families, "-o", "model.npz"]) == 0
+    assert [codes.tolist() for codes in fitted[0]] == [(np.arange(55) // 3).tolist(), (np.arange(30) // 4).tolist()]
+
+
+def test_bad_groups(families, capsys):
+    Path("few.tsv").write_text("id\tgroup\n000001\tx\n000002\ty\n")
+    Path("twice.tsv").write_text("id\tgroup\n000001\tx\n000001\ty\n")
+    Path("empty.tsv").write_text("id\tgroup\n000001\t\n")
+    Path("ids.tsv").write_text("id\n000001\n")
+    Path("one.tsv").write_text("\n".join(["gene\tgroup", *(f"{name}\tx" for name in COLUMNS)]) + "\n")
+    tune = ["tune", *INPUT, "--method", "imc", "-o", "model.npz"]
+    refused(capsys, [*tune, "--row-groups", "few.tsv"], "--row-groups has no label for 53 of 55 rows", "'000003'")
+    refused(capsys, [*tune, "--row-groups", "twice.tsv"], "--row-groups twice.tsv has '000001' more than once")
+    refused(capsys, [*tune, "--row-groups", "empty.tsv"], "--row-groups needs a table", "empty.tsv, line 2")
+    refused(
+        capsys, [*tune, "--row-groups", "ids.tsv"], "--row-groups needs a table", "ids.tsv has the single column 'id'"
+    )
+    refused(capsys, [*tune, "--row-groups", "none.tsv"], "none.tsv")
+    refused(capsys, [*tune, "--by", "both", "--column-groups", "one.tsv"], "--column-groups puts all 30 columns into")
+    refused(capsys, [*tune, *families[2:]], "--column-groups gives groups of columns, but by 'rows' none")
+    refused(capsys, [*tune, "--by", "pairs", *families], "--row-groups and --column-groups gives")
+    refused(capsys, [*tune, "--by", "genes", *families], "by='genes'")
+    words = ["fit", *INPUT, *families[2:], "-o", "model.npz"]
+    refused(capsys, [*words, "--method", "imc"], "--column-groups is for tune, for evaluate, and for fit where")
+    refused(capsys, ["fit", "--views", "a=a.npy", *families, "-o", "model.npz"], "--row-groups is for tune")
+    assert not Path("model.npz").exists()
+
+
 # ---------------------------------------------------------------- files
 
 

@@ -13,6 +13,7 @@ from jointdr import IMC, JDR, AssociationModel, Dyads, Popularity
 from jointdr.evaluation import Method, evaluate, reduce_features, splits, standard_methods
 from jointdr.evaluation.methods import METHOD_NAMES
 from jointdr.metrics import concordance_index, rmse
+from jointdr.prediction.search import tuning
 
 
 @pytest.fixture
@@ -147,6 +148,73 @@ def test_settings_are_chosen_without_the_test_rows(dyads):
 
 def _first_seed(random_state=0):
     return int(np.random.RandomState(random_state).randint(2**31 - 1, size=2)[1])
+
+
+class Choosing(Popularity):
+    """Takes down what it is fitted to and the groups of it, as a model that chooses by itself."""
+
+    takes_groups = True
+    seen: ClassVar[list] = []
+
+    def fit(self, Y, A=None, B=None, observed=None, *, groups=None):
+        self.seen.append((Y, groups))
+        return super().fit(Y, A, B, observed)
+
+
+@pytest.mark.parametrize("by", ["rows", "columns", "both"])
+@pytest.mark.parametrize("tune", ["each", "once", None])
+def test_groups_are_kept_together_in_partitions_tuning_and_choices(grades, by, tune, monkeypatch):
+    rows, columns = np.arange(60) // 4, np.arange(40) // 3
+    tried, made = [], tuning.splits
+    monkeypatch.setattr(tuning, "splits", lambda *given: tried.extend(made(*given)) or tried[-given[2] :])
+    Choosing.seen, Spy.seen = [], []
+    methods = {"spy": Spy(), "choosing": Choosing(), "tuned": Method(IMC(2), {"n_components": [1, 2]})}
+    result = evaluate(grades, methods, by=by, n_partitions=3, groups=(rows, columns), tune=tune)
+    assert not result.failures
+    assert "whole groups" in result.about
+    assert len(tried) == {"each": 6, "once": 1, None: 0}[tune]
+    fitted = [train for train, _, _ in Spy.seen]
+    assert [train.row_ids.tolist() for train, _ in Choosing.seen] == [train.row_ids.tolist() for train in fitted]
+    for train, groups in Choosing.seen:
+        for codes, ids, whole in zip(
+            groups.codes(train, by), (train.row_ids, train.column_ids), (rows, columns), strict=True
+        ):
+            if codes is not None:
+                of_ids = whole[ids.astype(int)]
+                np.testing.assert_array_equal(np.equal.outer(codes, codes), np.equal.outer(of_ids, of_ids))
+    for split in tried:
+        for k, (whole, ids) in enumerate(((rows, "row_ids"), (columns, "column_ids"))):
+            if by in (("rows", "columns")[k], "both"):
+                known, held = (getattr(part, ids).astype(int) for part in (split.train, split.test))
+                assert not set(whole[known]) & set(whole[held])
+    for train in fitted:
+        for k, (whole, ids) in enumerate(((rows, train.row_ids), (columns, train.column_ids))):
+            if by in (("rows", "columns")[k], "both"):
+                held = np.setdiff1d(np.arange(len(whole)), ids.astype(int))
+                assert len(held)
+                assert not set(whole[held]) & set(whole[ids.astype(int)])
+
+
+def test_relatives_flatter(rng):
+    """A model that remembers families is right by chance partitions, and no better than the mean by groups."""
+    families = np.repeat(np.arange(15), 4)
+    A = rng.standard_normal((15, 6))[families] + 0.05 * rng.standard_normal((60, 6))
+    Y = rng.standard_normal((15, 20))[families] + 0.1 * rng.standard_normal((60, 20))
+    dyads = Dyads(Y, A, rng.standard_normal((20, 3)))
+    model = AssociationModel(uses="rows", embedding=None, random_state=0)
+    error = [
+        evaluate(dyads, {"model": model}, n_partitions=1, test_size=0.2, groups=groups).table["RMSE"][0]
+        for groups in (None, families)
+    ]
+    assert error[0] < 0.5
+    assert error[1] > 0.9
+
+
+def test_bad_groups_are_refused_at_once(grades):
+    with pytest.raises(ValueError, match="groups has 3 labels for 60 rows"):
+        evaluate(grades, ["popularity"], groups=[1, 2, 3])
+    with pytest.raises(ValueError, match="groups of rows, but by 'pairs' none of these is held out"):
+        evaluate(grades, ["popularity"], by="pairs", groups=(range(60), None))
 
 
 def test_once_is_one_setting_for_all_partitions(dyads):

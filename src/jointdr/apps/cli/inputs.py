@@ -136,7 +136,11 @@ def groups_of(files: GroupFiles, dyads: Dyads, uses: Sequence[str]) -> Groups | 
         if path is None:
             labels.append(None)
             continue
-        ids, of_ids = (read_pairs(path, score=False).iloc[:, k] for k in (0, 1))  # both as text
+        try:
+            table = read_pairs(path, score=False)  # ids and groups, both as text
+        except ValueError as error:
+            raise ValueError(f"{name} needs a table with ids in one column and groups in the next: {error}") from None
+        ids, of_ids = table.iloc[:, 0], table.iloc[:, 1]
         if (twice := ids[ids.duplicated()]).size:
             raise ValueError(f"{name} {path} has {twice.iloc[0]!r} more than once: give one group for each id.")
         labels.append(dict(zip(ids, of_ids, strict=True)))
