@@ -99,6 +99,7 @@ def test_a_sample_of_the_entities_keeps_their_groups(families, parts_of, monkeyp
     monkeypatch.setattr(answers, "SCREENED", 20)
     AssociationModel(uses=QUESTIONS, max_fits=30, random_state=0).fit(dyads, groups=groups)
     assert {Y.shape for _, Y, _ in parts_of} == {(20, 20), (48, 32)}
+    assert len(parts_of) == 6  # no repetitions, so that max_fits is enough for several recipes
     assert_apart(parts_of, dyads, *groups)
 
 

@@ -119,12 +119,12 @@ class AssociationModel(FittedAssociations):
 
     Notes
     -----
-    ``head="auto"``: folds of rows, of columns, of both or of pairs, of which nothing that is predicted has any
-    influence on what it is predicted by. Kernels of more than 2500 entities are decomposed approximately. Graded scores
-    get the bounds of an interval, ``lower`` and ``upper``, which holds 90 % of held-out residuals of similar
-    predictions. Associations of new entities get a ``listed_rate``, the share of held-out pairs with such a score that
-    were listed, and those of known entities the ``percentile`` of their score among unknown pairs; neither is the
-    probability of an association, because a pair that is not listed need not be false.
+    ``head="auto"``: folds of rows, of columns, of both (of whole groups, where `fit` is given some) or of pairs, of
+    which nothing that is predicted has any influence on what it is predicted by. Kernels of more than 2500 entities are
+    decomposed approximately. Graded scores get the bounds of an interval, ``lower`` and ``upper``, which holds 90 % of
+    held-out residuals of similar predictions. Associations of new entities get a ``listed_rate``, the share of held-out
+    pairs with such a score that were listed, and those of known entities the ``percentile`` of their score among
+    unknown pairs; neither is the probability of an association, because a pair that is not listed need not be false.
 
     ``head="kernel"``: a pair costs m_D + m_G evaluations of kernels on a complete grid. `predict` takes
     O(rows · (|Y| + m_G · columns)), where |Y| is the number of stored scores. With ``nearest`` a row has k_D weights

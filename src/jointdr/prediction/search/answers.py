@@ -230,12 +230,13 @@ def _bench(task: ChoiceTask, dyads: Dyads, by: By, rng: np.random.RandomState, d
     counts = [len(minor_groups(codes)) for codes in groups if codes is not None]
     held = min([held, *counts])
     folds = min(FOLDS, int(held))
+    few = max(task.dyads.shape) > (SCREENED if task.dyads.is_complete else SOLVED) and (held >= 100 or bool(counts))
     parts: list[Part] = []
     if folds >= 2 or (counts and folds == 1):
         repeats = 3 if held < 40 else 2 if held < 100 else 1  # small splits are noisy
-        for _ in range(1 if counts and held <= FOLDS else repeats):
+        for _ in range(1 if counts and (few or held <= FOLDS) else repeats):
             parts += make_parts(scores, implicit, by, folds, rng, groups)
-    if max(task.dyads.shape) > (SCREENED if task.dyads.is_complete else SOLVED) and held >= 100:
+    if few:
         parts = parts[: ENOUGH[task.dyads.is_complete]]
     raw = [raw_descriptions(dyads, k, kinds) for k, kinds in enumerate(task.kinds)]
     learn = None if task.embedding is None else LearnedSimilarities(dyads, task.embedding)
