@@ -84,6 +84,21 @@ class Embedding:
             prediction=None if self.prediction is None else self.prediction.truncate(self.ranks, r),
         )
 
+    def compose(self, maps: Sequence[Array | None]) -> Embedding:
+        """The embedding of the tables X whose products X W it is one of, with orthonormal columns W; None for X itself.
+
+        The prediction keeps what it knows of the coordinates alone.
+        """
+        bases, means = (
+            tuple(M if W is None else W @ M for W, M in zip(maps, parts, strict=True))
+            for parts in (self.bases, self.means)
+        )
+        support = tuple(s if W is None else W[:, s].any(axis=1) for W, s in zip(maps, self.support, strict=True))
+        prediction = self.prediction
+        if isinstance(prediction, Multilinear):
+            prediction = replace(prediction, probes=None, pairs=None)
+        return replace(self, bases=bases, means=means, support=support, prediction=prediction)
+
     def select(self, at: Sequence[Array]) -> Embedding:
         """The embedding of the features with these indices, one array per view."""
         prediction = self.prediction

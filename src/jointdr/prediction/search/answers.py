@@ -168,8 +168,7 @@ def _screen_sample(task: ChoiceTask, bench: Bench, by: By, simple: Recipe) -> tu
     sides = bench.similarities.descriptions
     if is_large(task.dyads):
         return [], _choose_large(bench, by, sides, simple)
-    # Coordinates are made of known scores, which pairs of known entities are described by anyway.
-    learned = bench.similarities.learn is not None and by != "pairs"
+    learned = bench.similarities.learn is not None
     options = (kernel_options(sides[0], learned), kernel_options(sides[1], learned))
     return _screen_recipes(bench, by, options, task.dyads, task.dyads.is_implicit), None
 

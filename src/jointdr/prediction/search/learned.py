@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils.extmath import randomized_svd
 
 from jointdr.data import Dyads
 from jointdr.directions import RankError
@@ -13,21 +16,63 @@ from jointdr.prediction.heads.descriptions import Description
 from jointdr.prediction.search.parts import Part
 from jointdr.runtime import Array, is_sparse
 
-RANK = 40  # directions, at most
-RIDGE = 1.0  # of the normalization, in units of the mean variance of features
-WIDEST = 2000  # features of a table that is embedded, at most: their covariance is inverted
+RANK = 400  # directions, at most
+RIDGE = 0.1  # of the normalization, in units of the mean variance of features
+WIDEST = 2000  # features of a table that is embedded as it is: their covariance is inverted
+NARROWED = 400  # the features that a wider table is reduced to
+
+
+@dataclass(frozen=True)
+class NarrowTables:
+    """Dyads whose wide tables X are replaced by X W, with the leading right singular vectors W of X.
+
+    Attributes
+    ----------
+    dyads : Dyads
+    maps : pair of (n, q) arrays, or None for a table that stays
+    """
+
+    dyads: Dyads
+    maps: tuple[Array | None, Array | None]
+
+    @staticmethod
+    def of(dyads: Dyads) -> NarrowTables:
+        """Scores have no influence. O(q |X|) for |X| stored entries."""
+        found = [_leading_features(X) for X in (dyads.A, dyads.B)]
+        if found[0] is None and found[1] is None:
+            return NarrowTables(dyads, (None, None))
+        tables = [X if W is None else np.asarray(X @ W) for X, W in zip((dyads.A, dyads.B), found, strict=True)]
+        return NarrowTables(dyads.replace(tables=tables), (found[0], found[1]))
+
+
+def _leading_features(X: Array) -> Array | None:
+    q = min(NARROWED, X.shape[0] // 2)
+    if X.shape[1] <= WIDEST or q < 1:
+        return None
+    values = X.astype(float, copy=False)
+    return np.asarray(randomized_svd(values, q, n_iter=2, random_state=0)[2].T)
 
 
 def default_embedding(dyads: Dyads) -> JDR | None:
-    """A ridge-whitened JDR with as many directions as the data has, at most 40; None where it does not suit."""
-    most = min(*dyads.n_features, *(m - 1 for m in dyads.shape), RANK)
-    if most < 1 or max(dyads.n_features) > WIDEST:
-        return None
-    return JDR(most, ridge=RIDGE)
+    """A ridge-whitened JDR with as many directions as the data has, at most 400; None where there are no features."""
+    widths = (min(n, NARROWED, m // 2) if n > WIDEST else n for n, m in zip(dyads.n_features, dyads.shape, strict=True))
+    most = min(*widths, *(m - 1 for m in dyads.shape), RANK)
+    return None if most < 1 else JDR(most, ridge=RIDGE)
 
 
 def fit_embedding(embedding: ViewsTransformer, dyads: Dyads) -> ViewsTransformer | None:
-    """The fitted embedding, with fewer directions where the data has fewer; None where it cannot be fitted."""
+    """The fitted embedding, with fewer directions where the data has fewer; None where it cannot be fitted.
+
+    Wide tables are reduced first, and the embedding is one of all their features again.
+    """
+    narrow = NarrowTables.of(dyads)
+    fitted = _fit_as_far_as_it_goes(embedding, narrow.dyads)
+    if fitted is None or narrow.dyads is dyads:
+        return fitted
+    return fitted.compose(narrow.maps, dyads.feature_names)
+
+
+def _fit_as_far_as_it_goes(embedding: ViewsTransformer, dyads: Dyads) -> ViewsTransformer | None:
     rank = embedding.get_params().get("n_components")
     while True:
         try:
@@ -46,13 +91,13 @@ class LearnedSimilarities:
     """From a part to the similarities of all entities in the coordinates that its scores give."""
 
     def __init__(self, dyads: Dyads, embedding: ViewsTransformer) -> None:
-        self.dyads, self.embedding = dyads, embedding
+        self.dyads, self.embedding = NarrowTables.of(dyads).dyads, embedding
 
     def __call__(self, part: Part) -> tuple[Array, Array]:
         train = self.dyads.rows(part.rows).columns(part.columns)
         if part.by == "pairs":
             train = train.replace(Y=self._scores_of(part), is_complete=part.scores.mask is None)
-        fitted = fit_embedding(self.embedding, train)
+        fitted = _fit_as_far_as_it_goes(self.embedding, train)
         if fitted is None:
             raise ValueError("The embedding has no direction here.")
         tables = (self.dyads.A, self.dyads.B)

@@ -19,7 +19,7 @@ POWERS = {
     "linear": (1.0,),
     "identity": (1.0,),
 }
-PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 START = 0.3  # the penalty at which kernels are compared
 TWO_STEPS = (0.03, 0.3, 3.0)  # penalties of each side of two-step ridge
 SHARP = (2.0, 4.0, 8.0, 16.0)  # powers of the kernels of neighbors
