@@ -366,7 +366,7 @@ def test_a_method_that_fails_is_listed_and_the_others_go_on(dyads):
 
 def test_errors_say_what_to_do(dyads, grades):
     for given, message in (
-        ({"methods": ["magic"]}, r"Unknown methods in names: \['magic'\]. Choose from \['JDR \+ KR'"),
+        ({"methods": ["magic"]}, r"Unknown methods in names: \['magic'\]. Choose from \['default'"),
         ({"methods": []}, "names is empty"),
         ({"by": "row"}, "by='row'"),
         ({"n_partitions": 0}, "n_partitions=0 must be an integer >= 1"),

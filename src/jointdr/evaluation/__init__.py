@@ -2,11 +2,12 @@
 
 from jointdr.data import Split, splits
 from jointdr.evaluation.evaluate import evaluate
-from jointdr.evaluation.methods import GAUSSIAN_BANDWIDTHS, Method, reduce_features, standard_methods
+from jointdr.evaluation.methods import GAUSSIAN_BANDWIDTHS, METHOD_NAMES, Method, reduce_features, standard_methods
 from jointdr.evaluation.result import Evaluation, Outcome, markdown_table
 
 __all__ = [
     "GAUSSIAN_BANDWIDTHS",
+    "METHOD_NAMES",
     "Evaluation",
     "Method",
     "Outcome",

@@ -11,6 +11,7 @@ import numpy as np
 from jointdr.data import By, Dyads
 from jointdr.directions import scaled_left_vectors
 from jointdr.estimators import JDR, PCA, PHD, SOLS, ViewsTransformer
+from jointdr.evaluation.peers.menu import PEERS, unsuitable_peers
 from jointdr.prediction import IMC, AssociationModel, Popularity, Recommender, recipe
 from jointdr.runtime import Array, as_float, float_dtype, is_sparse
 
@@ -18,7 +19,7 @@ Grid = dict[str, list[Any]]
 
 WIDE = 2000  # a sparse table with more features than this is reduced before its covariance is normalized
 REDUCED = 400  # the most features that a table is reduced to, for methods that need a covariance
-SLOW = 3000  # kernel ridge is left out, unless it is asked for, where one side has more entities than this
+SLOW = 3000  # kernel methods are left out, unless they are asked for, where one side has more entities than this
 
 # In units of the root mean square distance; with 0 a side is ignored.
 GAUSSIAN_BANDWIDTHS = [0.0, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5]
@@ -61,6 +62,18 @@ def standard_methods(dyads: Dyads, names: Iterable[str] | None = None, *, by: By
 
     Notes
     -----
+    ``default`` is an `AssociationModel` that chooses by itself for the question `by`; nothing is tuned from outside. It
+    is the first of all, so that differences are taken to it.
+
+    Peers, which take features and similarities alike: ``Kronecker ridge``, ridge regression with products of kernels
+    (Pahikkala et al., 2015); ``Kronecker ridge + profiles``, whose kernels have a share of Gaussian interaction
+    profiles, the known scores of known entities; ``two-step ridge``, with a penalty for each side (Stock et al., 2018);
+    ``WNN-GIP``, where new entities get the profiles of weighted nearest neighbours (van Laarhoven and Marchiori, 2013);
+    ``weighted ALS``, matrix factorization (Hu, Koren and Volinsky, 2008), and kernel ridge regression to the factors of
+    new entities; ``LightGBM``, boosted trees on the features of both entities (Ke et al., 2017), where
+    lightgbm is installed. Two-step ridge is left out where only some pairs are known, WNN-GIP for graded scores, and
+    kernel methods where a side has more than 3000 entities, unless they are named.
+
     ``JDR + KR`` is the paper's method: coordinates scaled by Σ^½, Gaussian kernels, and 20 to 100 directions. ``JDR``
     is an `AssociationModel` with the stages of its own `tune`. ``PCA + KR``, ``pHd + KR`` and ``sOLS + KR`` have other
     embeddings (`PCA`, `PHD`, `SOLS`) and the same kernels, and are also offered Σ^½. ``no reduction`` takes the raw
@@ -70,13 +83,29 @@ def standard_methods(dyads: Dyads, names: Iterable[str] | None = None, *, by: By
 
     Normalizing takes a covariance that can be inverted, so wide tables are reduced first, see `reduce_features`.
     Kernels take raw features, and so does ``JDR``, whose ridge is tuned, unless they are sparse and more than 2000.
+
+    References
+    ----------
+    Pahikkala, Airola, Pietila, Shakyawar, Szwajda, Tang and Aittokallio (2015). Toward more realistic drug-target
+    interaction predictions. Briefings in Bioinformatics 16, 325-337.
+
+    Stock, Pahikkala, Airola, De Baets and Waegeman (2018). A comparative study of pairwise learning methods based on
+    kernel ridge regression. Neural Computation 30, 2245-2283.
+
+    van Laarhoven and Marchiori (2013). Predicting drug-target interactions for new drug compounds using a weighted
+    nearest neighbor profile. PLoS ONE 8, e66952.
+
+    Hu, Koren and Volinsky (2008). Collaborative filtering for implicit feedback datasets. ICDM, 263-272.
+
+    Ke, Meng, Finley, Wang, Chen, Ma, Ye and Liu (2017). LightGBM: a highly efficient gradient boosting decision tree.
+    NeurIPS 30, 3146-3154.
     """
     chosen = _default_names(dyads, by) if names is None else list(names)
-    if unknown := [name for name in chosen if name not in _METHODS]:
-        raise ValueError(f"Unknown methods in names: {unknown}. Choose from {list(_METHODS)}.")
+    if unknown := [name for name in chosen if name not in METHOD_NAMES]:
+        raise ValueError(f"Unknown methods in names: {unknown}. Choose from {list(METHOD_NAMES)}.")
     if not chosen:
-        raise ValueError(f"names is empty; choose from {list(_METHODS)}.")
-    return {name: _METHODS[name](dyads) for name in chosen}
+        raise ValueError(f"names is empty; choose from {list(METHOD_NAMES)}.")
+    return {name: Method(*PEERS[name](dyads, by)) if name in PEERS else _METHODS[name](dyads) for name in chosen}
 
 
 def reduce_features(dyads: Dyads) -> Dyads:
@@ -100,12 +129,14 @@ def _reduce_table(X: Array) -> Array:
 
 
 def _default_names(dyads: Dyads, by: By) -> list[str]:
-    if 0 in dyads.n_features:
-        return ["popularity"]  # which needs none
+    is_slow = max(dyads.shape) > SLOW
     left_out = {"rows": ["rows ignored"], "columns": ["columns ignored"]}.get(by, ["rows ignored", "columns ignored"])
-    if max(dyads.shape) > SLOW:
+    if is_slow:
         left_out.append("kernel ridge")
-    return [name for name in _METHODS if name not in left_out]
+    if 0 in dyads.n_features:
+        left_out += [name for name in _METHODS if name != "popularity"]  # which needs none
+    left_out += unsuitable_peers(dyads, by, is_slow)
+    return [name for name in METHOD_NAMES if name not in left_out]
 
 
 def _ranks(dyads: Dyads) -> list[int]:
@@ -190,4 +221,4 @@ _METHODS: dict[str, Callable[[Dyads], Method]] = {
     "popularity": lambda dyads: Method(Popularity()),
 }
 
-METHOD_NAMES = tuple(_METHODS)
+METHOD_NAMES = (*PEERS, *_METHODS)

@@ -1,0 +1,1 @@
+"""Methods of others that users would pick, as models of dyads, with the grids that they are tuned on."""
