@@ -44,10 +44,11 @@ class FittedAssociations(Recommender):
 
     def _keep_parts(self, parts: AssociationParts | AutomaticParts) -> None:
         self._parts, self.embedding_ = parts, parts.embedding
-        self.truncation_, self.bandwidth_, self.raw_bandwidth_ = None, None, None
+        self.truncation_, self.bandwidth_, self.raw_bandwidth_, self.known_bandwidth_ = None, None, None, None
         if isinstance(parts, AssociationParts):
             self.truncation_ = parts.truncation
-            self.bandwidth_, self.raw_bandwidth_ = parts.bandwidths
+            self.bandwidth_, self.raw_bandwidth_ = parts.bandwidths.new
+            self.known_bandwidth_ = (parts.bandwidths.known or parts.bandwidths.new).coordinates
         self._fitted = {name: getattr(self, name) for name in READ_BY_HEADS}
         self.__dict__.pop("choices_", None)
 

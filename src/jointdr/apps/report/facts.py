@@ -38,6 +38,8 @@ def model_facts(model: Any) -> dict[str, Any]:
     for name in ("bandwidth", "raw_bandwidth"):
         if getattr(model, f"{name}_", None) is not None:
             facts[f"{name} used".replace("_", " ")] = list(getattr(model, f"{name}_"))
+    if (known := getattr(model, "known_bandwidth_", None)) is not None and known != model.bandwidth_:
+        facts["bandwidth between known"] = list(known)
     if (truncation := getattr(model, "truncation_", None)) is not None:
         loss = truncation.as_dict()
         sides = {f"nearest {name}": loss.pop(name) for name in ("rows", "columns") if name in loss}
