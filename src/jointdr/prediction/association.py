@@ -109,7 +109,11 @@ class AssociationModel(FittedAssociations):
     choices_ : DataFrame
         Of ``head="auto"``: one row for each question and member of its model, with the descriptions of rows and
         columns, the penalty, the weight in the stack, the criterion of the member alone and of the stack on held-out
-        data, its standard error, and the criterion of row and column effects alone (popularity).
+        data, its standard error, and the criterion of known scores alone, such as the popularity of columns. Then, for
+        the same held-out predictions, recall (the mean at 10, 30 and 100) and average precision for implicit feedback,
+        and the root mean square error and the concordance for graded scores. Its text has a few lines a question.
+    failures_ : DataFrame
+        Of ``head="auto"``: the settings that could not be fitted and were left out, with the errors.
     truncation_ : Truncation or None
         The loss by ``nearest``, on a sample of the entities; None where all of them count.
     row_ids_, column_ids_ : arrays of str

@@ -56,10 +56,12 @@ class Answer:
     baseline : float
         That of row and column effects alone: popularity, for implicit feedback.
     calibration : Calibration or None
-    failures : dict of str to str
-        Recipes that could not be fitted, and why.
+    failures : dict
+        Recipes that could not be fitted, or what they are in words, and why.
     fits : int
         Complete fits that were made to choose.
+    measures : dict
+        Familiar figures of the same held-out predictions, by name: of the whole, and of effects alone.
     """
 
     by: By
@@ -70,8 +72,9 @@ class Answer:
     error: float = float("nan")
     baseline: float = float("nan")
     calibration: Calibration | None = None
-    failures: dict[str, str] = field(default_factory=dict)
+    failures: dict[Recipe | str, str] = field(default_factory=dict)
     fits: int = 0
+    measures: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def is_baseline(self) -> bool:
@@ -157,6 +160,7 @@ def choose_answer(task: ChoiceTask, by: By, rng: np.random.RandomState) -> Answe
         _calibrate(stacked, bench.parts, by, implicit),
         bench.failures,
         bench.fits,
+        bench.familiar_figures(stacked.predictions, baseline.predictions),
     )
 
 
@@ -184,8 +188,20 @@ def _choose_large(bench: Bench, by: By, sides: Sides, simple: Recipe) -> Answer:
     if best is None or is_no_better(best.values, baseline.values):
         best = baseline
     error = float(np.std(best.values, ddof=1) / np.sqrt(len(best.values))) if len(best.values) > 1 else np.nan
-    scores = (best.mean,)
-    return Answer(by, (best.recipe,), (1.0,), scores, best.mean, error, baseline.mean, None, bench.failures, bench.fits)
+    figures = bench.familiar_figures(best.predictions, baseline.predictions)
+    return Answer(
+        by,
+        (best.recipe,),
+        (1.0,),
+        (best.mean,),
+        best.mean,
+        error,
+        baseline.mean,
+        None,
+        bench.failures,
+        bench.fits,
+        figures,
+    )
 
 
 def _screen_recipes(bench: Bench, by: By, options: Any, dyads: Dyads, implicit: bool) -> list[Recipe]:
@@ -193,7 +209,7 @@ def _screen_recipes(bench: Bench, by: By, options: Any, dyads: Dyads, implicit: 
     try:
         recipes = screen(bench, by, options, dyads.is_complete)
     except ValueError as error:
-        bench.failures["screening"] = str(error)
+        bench.failures["all other settings"] = str(error)
         return []
     if not recipes:
         return []

@@ -12,7 +12,7 @@ from jointdr.data import By
 from jointdr.prediction.heads.descriptions import Description
 from jointdr.prediction.heads.spectra import ROUGH, KernelSpectrum, leave_out
 from jointdr.prediction.heads.stages import CONSTANT, GivenKernels, Recipe, Scores, Term, fit_stages, mix_similarities
-from jointdr.prediction.search.criterion import judge_predictions
+from jointdr.prediction.search.criterion import FAMILIAR, judge_predictions
 from jointdr.prediction.search.parts import Part
 from jointdr.runtime import Array
 
@@ -71,7 +71,7 @@ class Bench:
         self.trials: dict[Recipe, list[RecipeTrial]] = {}
         self.coefficients: dict[tuple[Recipe, int], Array] = {}  # of first stages
         self.fits = 0
-        self.failures: dict[str, str] = {}
+        self.failures: dict[Recipe | str, str] = {}
 
     def kernel(self, k: int, terms: Sequence[Term], part: int) -> Array:
         """The kernel between all entities, without profiles and constant."""
@@ -113,12 +113,16 @@ class Bench:
                     found.append(self._fit(recipe, number, part))
             trials = []
             for stage, predictions in enumerate(zip(*found, strict=True)):
-                values = [self.judge(P, part) for P, part in zip(predictions, self.parts, strict=True)]
+                is_finite = all(np.isfinite(P).all() for P in predictions)
+                values = [self.judge(P, part) for P, part in zip(predictions, self.parts, strict=True) if is_finite]
+                if not is_finite or not np.isfinite(values).all():
+                    self.failures[recipe] = "Its predictions are not finite."
+                    continue
                 rounds = recipe.rounds - len(found[0]) + 1 + stage
                 trials.append(RecipeTrial(replace(recipe, rounds=rounds), np.array(values), tuple(predictions)))
-            return [trial for trial in trials if np.isfinite(trial.values).all()]
+            return trials
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
-            self.failures[repr(recipe)] = f"{type(error).__name__}: {error}"
+            self.failures[recipe] = f"{type(error).__name__}: {error}"
             return []
 
     def _fit(self, recipe: Recipe, number: int, part: Part) -> list[Array]:
@@ -152,7 +156,11 @@ class Bench:
         """
         if any(self._is_learned(k, recipe.terms(k)) for k in (0, 1)):
             return pairs[len(pairs) // 2]
-        a, b = (KernelSpectrum.of(self.kernel(k, recipe.terms(k), 0) + CONSTANT) for k in (0, 1))
+        try:
+            a, b = (KernelSpectrum.of(self.kernel(k, recipe.terms(k), 0) + CONSTANT) for k in (0, 1))
+        except np.linalg.LinAlgError as error:
+            self.failures[recipe] = f"{type(error).__name__}: {error}"
+            return pairs[len(pairs) // 2]
         Y = self.scores.Y
         found = []
         for pair in pairs:
@@ -160,7 +168,18 @@ class Bench:
             found.append(judge_predictions(self.criterion, F, Y, None, by == "columns", self.implicit))
         return pairs[int(np.argmax(found))]
 
-    def judge(self, predictions: Array, part: Part) -> float:
+    def judge(self, predictions: Array, part: Part, criterion: str | None = None) -> float:
         return judge_predictions(
-            self.criterion, predictions, part.truth, part.judged, part.by == "columns", self.implicit
+            criterion or self.criterion, predictions, part.truth, part.judged, part.by == "columns", self.implicit
         )
+
+    def familiar_figures(self, model: Sequence[Array], baseline: Sequence[Array]) -> dict[str, tuple[float, float]]:
+        """The means over all parts of what is usually reported, of the predictions of a model and of the baseline."""
+        found = {}
+        for name in FAMILIAR[self.implicit]:
+            means = []
+            for predictions in (model, baseline):
+                values = [self.judge(P, part, name) for P, part in zip(predictions, self.parts, strict=True)]
+                means.append(abs(float(np.mean(values))))  # the criterion of RMSE is its negative
+            found[name] = (means[0], means[1])
+        return found
