@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from jointdr.prediction.heads.members import QUESTIONS as QUESTIONS_IN_WORDS
 from jointdr.prediction.heads.stages import fit_stages
 from jointdr.prediction.search.answers import QUESTIONS
 from jointdr.prediction.search.criterion import CRITERIA, check_criterion, criterion_in_words
+from jointdr.prediction.search.progress import SearchProgress
 
 
 def bilinear(rng, m=50, n=36, noise=0.3):
@@ -197,6 +199,40 @@ class TestWhatItSays:
             return
         model = AssociationModel(uses="columns", criterion=criterion, random_state=0).fit(dyads)
         assert criterion_in_words(criterion, dyads.is_implicit) in str(model)
+
+
+class TestProgress:
+    def test_it_counts_settings_and_names_the_question(self, associations, capsys, monkeypatch):
+        monkeypatch.setattr("jointdr.runtime.progress.SILENCE", 0.0)
+        AssociationModel(uses=("rows", "pairs"), random_state=0).fit(associations, progress=True)
+        lines = capsys.readouterr().err.splitlines()
+        counts = [int(line.split(": ")[1].split()[0]) for line in lines]
+        shares = [int(line.split("%")[0]) for line in lines]
+        assert counts == sorted(counts)
+        assert shares == sorted(shares)
+        assert len(set(shares)) > 20
+        assert shares[-1] == 100
+        assert {line.split("left  ")[1].split(":")[0] for line in lines} == {
+            *("choosing for rows", "chosen for rows", "choosing for pairs", "chosen for pairs"),
+            "fitting what was chosen",
+        }
+
+    def test_it_is_silent_where_nobody_looks_and_where_it_is_not_wanted(self, associations, capsys):
+        for progress in (None, False):
+            AssociationModel(uses="rows", random_state=0).fit(associations, progress=progress)
+        assert capsys.readouterr().err == ""
+
+    def test_threads_may_count_side_by_side(self, capsys):
+        with SearchProgress(QUESTIONS, shown=True) as bar, ThreadPoolExecutor(4) as pool:
+            for by in QUESTIONS:
+                bar.expect(by, 200.0)
+            list(pool.map(lambda t: bar.try_setting(QUESTIONS[t % 4], 1.0), range(400)))
+            assert bar.tried == 400
+            assert set(bar.shares.values()) == {0.5}
+            for by in QUESTIONS:
+                bar.answer(by)
+        assert set(bar.shares.values()) == {1.0}
+        assert "100%" in capsys.readouterr().err
 
 
 class TestFailures:

@@ -213,7 +213,7 @@ class AssociationModel(FittedAssociations):
 
     # ---------------------------------------------------------------- fitting
 
-    def fit(self, Y: Any, A: Any = None, B: Any = None, observed: Any = None) -> Self:
+    def fit(self, Y: Any, A: Any = None, B: Any = None, observed: Any = None, *, progress: bool | None = None) -> Self:
         """Fit the embedding and the scores.
 
         Parameters
@@ -224,9 +224,12 @@ class AssociationModel(FittedAssociations):
             Unless Y is a `Dyads`, which may have similarities too.
         observed : None, "stored" or mask
             As in `Dyads`.
+        progress : bool, optional
+            Whether ``head="auto"`` shows a progress bar, with the number of settings that were tried; by default in a
+            terminal.
         """
         dyads = as_dyads(Y, A, B, observed)
-        return self._fit_automatic(dyads) if self.head == "auto" else self._fit_head(dyads)
+        return self._fit_automatic(dyads, progress) if self.head == "auto" else self._fit_head(dyads)
 
     def _fit_automatic(self, dyads: Dyads, progress: bool | None = None) -> Self:
         """Choose a model for each question on held-out data, and fit it to all of it."""

@@ -18,6 +18,7 @@ from jointdr.prediction.search.bench import Sides
 from jointdr.prediction.search.criterion import check_criterion
 from jointdr.prediction.search.large import is_large
 from jointdr.prediction.search.learned import default_embedding, fit_embedding
+from jointdr.prediction.search.progress import SearchProgress
 from jointdr.runtime import Array, check_integer
 
 
@@ -137,13 +138,15 @@ def fit_automatic(
     elif embedding is not None and min(dyads.n_features) == 0:
         embedding = None
     task = ChoiceTask(dyads, parameters.uses, parameters.criterion, parameters.max_fits, embedding, random_state)
-    answers = tuple(choose_answers(task, progress))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its coordinates are one description of several
-        fitted = None if embedding is None else fit_embedding(embedding, dyads)
-    tables = (tables_of(dyads, 0), tables_of(dyads, 1))
-    descriptions = describe_sides(dyads, fitted)
-    head = fit_answers(dyads, answers, descriptions)
+    with SearchProgress(parameters.uses, progress) as bar:
+        answers = tuple(choose_answers(task, bar))
+        bar.fit()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # its coordinates are one description of several
+            fitted = None if embedding is None else fit_embedding(embedding, dyads)
+        tables = (tables_of(dyads, 0), tables_of(dyads, 1))
+        descriptions = describe_sides(dyads, fitted)
+        head = fit_answers(dyads, answers, descriptions)
     labels = tuple(tuple(d.label for d in side) for side in descriptions)
     return AutomaticParts(
         tables, (labels[0], labels[1]), fitted, answers, head, parameters.criterion, dyads.is_implicit

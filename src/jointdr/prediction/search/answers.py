@@ -27,9 +27,10 @@ from jointdr.prediction.search.large import choose_recipe, fit_large, is_large
 from jointdr.prediction.search.learned import LearnedSimilarities
 from jointdr.prediction.search.menu import Options, kernel_options, screen, with_profiles
 from jointdr.prediction.search.parts import Part, fit_effects, known_scores, make_parts, new_sides
+from jointdr.prediction.search.progress import SearchProgress
 from jointdr.prediction.search.sampling import sample_entities
 from jointdr.prediction.search.stack import Stacked, is_no_better, stack_trials
-from jointdr.runtime import Array, Progress
+from jointdr.runtime import Array
 
 QUESTIONS: tuple[By, ...] = ("rows", "columns", "both", "pairs")
 SCREENED = 700  # entities of a kind that recipes are screened on, at most
@@ -37,6 +38,8 @@ SOLVED = 500  # the same where only some pairs are known, and every fit takes co
 FOLDS = 5
 ENOUGH = {True: 3, False: 2}  # folds that are held out in turn where data is large, of complete grids and of others
 SIDE_BY_SIDE = 5_000_000  # pairs of which two questions are worked on at a time, at most
+SETTINGS = 30  # that are screened besides kernels, about
+RECIPES = 6  # that are fitted to all entities, about
 PERCENTILES = 200  # known rows whose unknown pairs give the ranks of scores
 
 
@@ -97,17 +100,19 @@ class ChoiceTask:
         return feature_kinds(self.dyads.A, is_large(self.dyads)), feature_kinds(self.dyads.B, is_large(self.dyads))
 
 
-def choose_answers(task: ChoiceTask, progress: bool | None = None) -> list[Answer]:
+def choose_answers(task: ChoiceTask, bar: SearchProgress) -> list[Answer]:
     """An answer for each question; the same for the same random state, whichever others are asked."""
     rng = check_random_state(task.random_state)
     seeds = dict(zip(QUESTIONS, rng.randint(2**31 - 1, size=len(QUESTIONS)), strict=True))
-    found = []
-    with warnings.catch_warnings(), Progress(len(task.uses), "choosing", progress) as bar:
+
+    def choose(by: By) -> Answer:
+        answer = choose_answer(task, by, np.random.RandomState(seeds[by]), bar)
+        bar.answer(by)
+        return answer
+
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of settings that are only tried
-        for answer in _in_threads(task, lambda by: choose_answer(task, by, np.random.RandomState(seeds[by]))):
-            found.append(answer)
-            bar.step()
-    return found
+        return list(_in_threads(task, choose))
 
 
 def _in_threads(task: ChoiceTask, choose: Callable[[By], Answer]) -> Iterator[Answer]:
@@ -128,7 +133,7 @@ def _in_threads(task: ChoiceTask, choose: Callable[[By], Answer]) -> Iterator[An
             yield from (dear_first[by].result() for by in task.uses)
 
 
-def choose_answer(task: ChoiceTask, by: By, rng: np.random.RandomState) -> Answer:
+def choose_answer(task: ChoiceTask, by: By, rng: np.random.RandomState, bar: SearchProgress) -> Answer:
     """The answer to one question."""
     dyads, implicit = task.dyads, task.dyads.is_implicit
     new = new_sides(by)
@@ -137,11 +142,15 @@ def choose_answer(task: ChoiceTask, by: By, rng: np.random.RandomState) -> Answe
     small = sample_entities(dyads, by, most, rng)
     sample = _bench(task, small, by, rng, np.float32)
     sample.parts = sample.parts[:FOLDS]
+    sample.tell = lambda: bar.try_setting(by, sample.cost)
+    bar.expect(by, _expected_cost(sample, small.shape, (0, 0) if is_large(dyads) else dyads.shape))
     recipes, answer = _screen_sample(task, sample, by, simple)
     if answer is not None:
         return answer
     bench = _bench(task, dyads, by, rng, np.float64 if small is dyads else np.float32)
     bench.failures |= sample.failures
+    bench.tell = lambda: bar.try_setting(by, bench.cost)
+    bar.expect(by, (len(recipes) + 1) * bench.cost, more=True)
     baseline = bench.try_recipe(simple)[0]
     trials = [baseline]
     for recipe in recipes:
@@ -162,6 +171,14 @@ def choose_answer(task: ChoiceTask, by: By, rng: np.random.RandomState) -> Answe
         bench.fits,
         bench.familiar_figures(stacked.predictions, baseline.predictions),
     )
+
+
+def _expected_cost(bench: Bench, sampled: tuple[int, int], whole: tuple[int, int]) -> float:
+    """About what it costs to screen settings on a sample, and to fit the best of them to all entities."""
+    learned = bench.similarities.learn is not None
+    screened = SETTINGS + sum(len(kernel_options(side, learned)) for side in bench.similarities.descriptions)
+    larger = whole[0] * whole[1] * sum(whole) / (sampled[0] * sampled[1] * sum(sampled))
+    return bench.cost * (screened + RECIPES * larger)
 
 
 def _screen_sample(task: ChoiceTask, bench: Bench, by: By, simple: Recipe) -> tuple[list[Recipe], Answer | None]:

@@ -72,6 +72,13 @@ class Bench:
         self.coefficients: dict[tuple[Recipe, int], Array] = {}  # of first stages
         self.fits = 0
         self.failures: dict[Recipe | str, str] = {}
+        self.tell: Callable[[], None] = lambda: None  # called whenever a recipe was tried
+
+    @property
+    def cost(self) -> float:
+        """That of trying a recipe, in operations, but for a factor."""
+        m_A, m_B = self.scores.Y.shape
+        return float(len(self.parts) * m_A * m_B * (m_A + m_B))
 
     def kernel(self, k: int, terms: Sequence[Term], part: int) -> Array:
         """The kernel between all entities, without profiles and constant."""
@@ -101,6 +108,7 @@ class Bench:
         """The stages of a recipe, each as a trial; none if it fails."""
         if recipe not in self.trials:
             trials = self.trials[recipe] = self._try(recipe)
+            self.tell()
             for count, trial in enumerate(trials, start=1):  # shorter chains begin in the same way
                 self.trials.setdefault(trial.recipe, trials[:count])
         return self.trials[recipe]
