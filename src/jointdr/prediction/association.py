@@ -211,6 +211,12 @@ class AssociationModel(FittedAssociations):
         self.max_bytes = max_bytes
         self.random_state = random_state
 
+    @classmethod
+    def _translate_version_0_1(cls, params: dict[str, Any]) -> dict[str, Any]:
+        """Parameters of version 0.1, where "auto" left out rows alone."""
+        old = {name: params[name] for name in ("bandwidth", "raw_bandwidth") if params["head"] != "auto"}
+        return {**params, **{name: "left-out rows" for name, value in old.items() if value == "auto"}}
+
     # ---------------------------------------------------------------- fitting
 
     def fit(self, Y: Any, A: Any = None, B: Any = None, observed: Any = None, *, progress: bool | None = None) -> Self:
