@@ -168,7 +168,7 @@ def show_fold(data: Data, held_out: int, model: str) -> dict[str, float]:
     print(f"\n## {data.name}: {what}, model: {model}\n")
     print(markdown_table([*found, *seconds], [[*(f"{v:.4f}" for v in found.values()), *_short(seconds)]]))
     if (choices := getattr(fitted, "choices_", None)) is not None:
-        print(f"\n{choices}")
+        print(f"\n{choices}\n\n{choices.to_string(index=False, max_colwidth=60)}")
     return found
 
 

@@ -44,7 +44,8 @@ def gda_ranks() -> tuple[Dyads, dict[str, Any]]:
     methods: dict[str, Method] = {}
     for r in (20, 40, 60, 80, 100):
         for name, embedding in embeddings.items():
-            model = AssociationModel(type(embedding)(**{**embedding.get_params(), "n_components": r}), head="kernel")
+            reduced = type(embedding)(**{**embedding.get_params(), "n_components": r})
+            model = AssociationModel(reduced, head="kernel", bandwidth="left-out rows")
             methods[f"{name}, r = {r}"] = Method(model, grid)
         methods[f"IMC, r = {r}"] = Method(IMC(r), {"alpha": [0.01, 0.1, 1.0, 10.0]})
     return dyads, {**options, "methods": methods}

@@ -148,7 +148,9 @@ def test_tune_and_evaluate_take_them(data, capsys):
     assert "turned into 4 features" in capsys.readouterr().err
     words = ["evaluate", *INPUT, *similar, "--methods", "bilinear ridge,popularity", "--partitions", "1"]
     assert main([*words, "--test-size", "0.3", "--at", "5", "--out", "results", "--json"]) == 0
-    table = json.loads(capsys.readouterr().out)
+    printed = capsys.readouterr()
+    assert "turned into 4 features" in printed.err
+    table = json.loads(printed.out)
     assert [line["method"] for line in table] == ["bilinear ridge", "popularity"]
     assert table[0]["recall@5"] is not None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -351,3 +353,24 @@ def test_far_rows_are_flagged(tables, rng):
     table = model.recommend(np.full((1, 6), 1e6), k=3)
     assert (table["neighbors"] == 0).all()
     np.testing.assert_allclose(model.predict(np.full((1, 6), 1e6))[0], dyads.Y.toarray().mean(axis=0))
+
+
+@pytest.mark.parametrize("kind", ["links", "observed"])
+@pytest.mark.parametrize("params", [{}, {"mix": 0.4, "raw_bandwidth": "auto"}, {"kernel": "cosine", "borrow": 0.5}])
+def test_chosen_bandwidths_are_kept_in_files_and_with_weights_that_are_held(tables, rng, kind, params, tmp_path):
+    dyads = dyads_of(kind, tables, rng)
+    model = AssociationModel(JDR(2), head="kernel", random_state=0, **params).fit(dyads)
+    news = [(None, None), (dyads.A[:3] + 0.1, None), (None, dyads.B[:4] + 0.1), (dyads.A[:3] + 0.1, dyads.B[:4] + 0.1)]
+    scores, neighbors = [model.predict(*new) for new in news], [model.neighbors(*new) for new in news]
+    model.save(tmp_path / "model.npz")
+    loaded = AssociationModel.load(tmp_path / "model.npz")
+    assert loaded.bandwidth_ == model.bandwidth_
+    assert loaded.known_bandwidth_ == model.known_bandwidth_
+    for other in (loaded, model.precompute(), pickle.loads(pickle.dumps(model))):
+        for new, S, N in zip(news, scores, neighbors, strict=True):
+            np.testing.assert_allclose(other.predict(*new), S, rtol=1e-10, atol=1e-14)
+            np.testing.assert_allclose(other.neighbors(*new), N, rtol=1e-10, atol=1e-14)
+    column = dyads.B[:1] + 0.1
+    assert model.explain("1", column).score == pytest.approx(model.predict(None, column)[1, 0])
+    row = dyads.A[:1] + 0.1
+    assert model.explain(row, column).score == pytest.approx(model.predict(row, column)[0, 0])

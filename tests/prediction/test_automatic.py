@@ -1,15 +1,23 @@
 """The automatic head: `AssociationModel()` without any argument."""
 
 import itertools
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
 from jointdr import JDR, AssociationModel, Dyads, Popularity, load
 from jointdr.evaluation import splits
 from jointdr.metrics import average_precision
+from jointdr.prediction.heads.members import QUESTIONS as QUESTIONS_IN_WORDS
+from jointdr.prediction.heads.stages import fit_stages
 from jointdr.prediction.search.answers import QUESTIONS
+from jointdr.prediction.search.criterion import CRITERIA, check_criterion, criterion_in_words
+from jointdr.prediction.search.progress import SearchProgress
 
 
 def bilinear(rng, m=50, n=36, noise=0.3):
@@ -141,8 +149,152 @@ class TestOddData:
             model.predict(rng.standard_normal((2, 3))), np.tile(np.arange(8.0), (2, 1)), atol=0.2
         )
         flat = AssociationModel(uses="rows", random_state=0).fit(np.ones((9, 8)), np.eye(9), np.eye(8))
-        assert flat.choices_["head"].tolist() == ["row and column effects"]
-        assert "nothing that was tried predicts held-out scores better" in str(flat)
+        assert flat.choices_["head"].tolist() == ["column effects"]
+        assert "by column effects alone" in str(flat)
+        assert "Nothing that was tried predicts held-out scores better" in str(flat)
+        links = np.tile((rng.random(30) < 0.3).astype(float), (40, 1))
+        none = AssociationModel(uses=("rows", "both"), random_state=0).fit(links, np.ones((40, 1)), np.ones((30, 1)))
+        assert none.choices_["head"].tolist() == ["popularity of columns", "one score for all pairs"]
+        assert "by popularity of columns alone" in str(none)
+
+    def test_where_nothing_can_be_held_out_the_model_says_so(self):
+        model = AssociationModel(uses="rows").fit(np.eye(9)[:1], np.ones((1, 2)), np.eye(9))
+        assert "There is too little to hold out" in str(model)
+        assert np.isnan(model.choices_["held-out score"]).all()
+
+
+class TestWhatItSays:
+    @pytest.mark.parametrize("criterion", ["recall", "average precision"])
+    def test_familiar_figures_of_associations_are_those_of_the_same_predictions(self, associations, criterion):
+        for uses in QUESTIONS:
+            choices = AssociationModel(uses=uses, criterion=criterion, random_state=0).fit(associations).choices_
+            np.testing.assert_allclose(choices[criterion], choices["held-out score"])
+            np.testing.assert_allclose(choices[f"baseline {criterion}"], choices["baseline"])
+
+    def test_familiar_figures_of_grades_are_those_of_the_same_predictions(self, grades):
+        choices = AssociationModel(uses="pairs", criterion="RMSE", random_state=0).fit(grades).choices_
+        np.testing.assert_allclose(choices["RMSE"], -choices["held-out score"])
+        np.testing.assert_allclose(choices["baseline RMSE"], -choices["baseline"])
+        assert (choices["concordance"] > choices["baseline concordance"] + 0.1).all()
+        assert "recall" not in choices
+
+    def test_the_choices_are_readable_and_parts_of_them_are_plain_tables(self, model):
+        text = str(model.choices_)
+        assert "..." not in text
+        assert max(map(len, text.splitlines())) < 200
+        assert "higher is better" in text.splitlines()[0]
+        for by, label in QUESTIONS_IN_WORDS.items():
+            assert f"{by} ({label}): held-out score" in text
+        assert str(model).startswith("AssociationModel(random_state=0)\nHeld-out scores are ")
+        assert text in str(model)
+        assert type(model.choices_[["question", "weight"]]) is pd.DataFrame
+        assert "question" in str(model.choices_[["question", "weight"]])
+        assert str(pickle.loads(pickle.dumps(model)).choices_) == text
+
+    @pytest.mark.parametrize("criterion", CRITERIA)
+    def test_every_criterion_has_a_definition(self, dyads, criterion):
+        try:
+            check_criterion(criterion, dyads.is_implicit)
+        except ValueError:
+            return
+        model = AssociationModel(uses="columns", criterion=criterion, random_state=0).fit(dyads)
+        assert criterion_in_words(criterion, dyads.is_implicit) in str(model)
+
+
+class TestProgress:
+    def test_it_counts_settings_and_names_the_question(self, associations, capsys, monkeypatch):
+        monkeypatch.setattr("jointdr.runtime.progress.SILENCE", 0.0)
+        AssociationModel(uses=("rows", "pairs"), random_state=0).fit(associations, progress=True)
+        lines = capsys.readouterr().err.splitlines()
+        counts = [int(line.split(": ")[1].split()[0]) for line in lines]
+        shares = [int(line.split("%")[0]) for line in lines]
+        assert counts == sorted(counts)
+        assert shares == sorted(shares)
+        assert len(set(shares)) > 20
+        assert shares[-1] == 100
+        assert {line.split("left  ")[1].split(":")[0] for line in lines} == {
+            *("choosing for rows", "chosen for rows", "choosing for pairs", "chosen for pairs"),
+            "fitting what was chosen",
+        }
+
+    def test_it_is_silent_where_nobody_looks_and_where_it_is_not_wanted(self, associations, capsys):
+        for progress in (None, False):
+            AssociationModel(uses="rows", random_state=0).fit(associations, progress=progress)
+        assert capsys.readouterr().err == ""
+
+    def test_threads_may_count_side_by_side(self, capsys):
+        with SearchProgress(QUESTIONS, shown=True) as bar, ThreadPoolExecutor(4) as pool:
+            for by in QUESTIONS:
+                bar.expect(by, 200.0)
+            list(pool.map(lambda t: bar.try_setting(QUESTIONS[t % 4], 1.0), range(400)))
+            assert bar.tried == 400
+            assert set(bar.shares.values()) == {0.5}
+            for by in QUESTIONS:
+                bar.answer(by)
+        assert set(bar.shares.values()) == {1.0}
+        assert "100%" in capsys.readouterr().err
+
+
+class TestFailures:
+    @pytest.fixture
+    def broken(self, dyads, monkeypatch):
+        """A model whose recipes with neighbors cannot be fitted, nor those with a penalty of 1."""
+
+        def fit(recipe, *args):
+            if recipe.head == "neighbors":
+                raise np.linalg.LinAlgError("no neighbors today")
+            stages = fit_stages(recipe, *args)
+            if recipe.penalties[0] == 1.0:
+                return [replace(stage, effects=replace(stage.effects, mean=np.nan)) for stage in stages]
+            return stages
+
+        monkeypatch.setattr("jointdr.prediction.search.bench.fit_stages", fit)
+        return AssociationModel(uses=("rows", "pairs"), random_state=0).fit(dyads)
+
+    def test_a_setting_that_fails_is_left_out_and_named(self, broken, dyads):
+        assert (broken.choices_["held-out score"] > broken.choices_["baseline"] + 0.1).all()
+        assert not broken.choices_["head"].str.contains("neighbors").any()
+        assert np.isfinite(broken.predict(dyads.A[:2])).all()
+        failures = broken.failures_
+        assert set(failures["question"]) == {"rows", "pairs"}
+        assert list(failures.columns) == ["question", "setting", "error"]
+        lost = failures[failures["setting"].str.startswith("neighbors; rows: ")]
+        assert (lost["error"] == "LinAlgError: no neighbors today").all()
+        infinite = failures[failures["setting"].str.startswith("Kronecker ridge, penalty 1;")]
+        assert (infinite["error"] == "Its predictions are not finite.").all()
+        assert min(len(lost), len(infinite)) >= 2
+        assert f"{len(failures)} settings could not be fitted, see failures_." in str(broken)
+        assert "no neighbors today" in str(failures)
+
+    def test_failures_are_kept_in_the_file(self, broken, tmp_path):
+        broken.save(tmp_path / "model.npz")
+        again = load(tmp_path / "model.npz")
+        assert again.failures_.equals(broken.failures_)
+        assert str(again).splitlines()[-1] == str(broken).splitlines()[-1]
+        assert str(again.choices_) == str(broken.choices_)
+
+    def test_the_search_goes_on_where_all_kernels_fail(self, dyads, monkeypatch):
+        def fit(recipe, *args):
+            if recipe.head != "effects":
+                raise ValueError("nothing works")
+            return fit_stages(recipe, *args)
+
+        monkeypatch.setattr("jointdr.prediction.search.bench.fit_stages", fit)
+        model = AssociationModel(random_state=0).fit(dyads)
+        assert "Nothing that was tried predicts held-out scores better" in str(model)
+        assert "nothing works" in str(model.failures_)
+
+    def test_most_models_have_none(self, model):
+        assert len(model.failures_) == 0
+        assert str(model.failures_) == "All settings could be fitted."
+        assert "could not" not in str(model)
+
+    def test_only_automatic_heads_have_failures(self, grades):
+        model = AssociationModel(JDR(2), head="kernel", bandwidth=0.5)
+        with pytest.raises(AttributeError, match="fitted"):
+            _ = model.failures_
+        with pytest.raises(AttributeError, match="failures_ are those of head='auto'"):
+            _ = model.fit(grades).failures_
 
 
 class TestUse:

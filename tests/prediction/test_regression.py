@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
-from jointdr import AssociationModel, Dyads, KernelRegression
+from jointdr import JDR, AssociationModel, Dyads, KernelRegression
 from jointdr.metrics import recall_at_k
 from jointdr.prediction.heads.bandwidths import LeftOutRows, expected_recall
 from jointdr.prediction.heads.distances import kth_smallest
@@ -241,7 +242,9 @@ def test_bad_calls(rng, tables, new):
     with pytest.raises(ValueError, match="pair of tables"):
         model.predict((new[0], new[1], new[1]))
     with pytest.raises(ValueError, match="only 2"):
-        KernelRegression().fit(dyads.rows([0, 1]))
+        KernelRegression("left-out rows").fit(dyads.rows([0, 1]))
+    with pytest.raises(ValueError, match="only 2 rows and 1 columns"):
+        KernelRegression().fit(dyads.rows([0, 1]).columns([0]))
 
 
 def test_leaving_a_row_out_is_fitting_without_it(rng):
@@ -276,6 +279,56 @@ def test_auto_does_not_see_what_it_leaves_out(rng):
     model = KernelRegression(random_state=0).fit(Dyads(Y, A, B, "stored"))
     assert 0 < model.bandwidth_[1] < 1
     assert model.bandwidth_[0] > 0.2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("adaptive", [None, 3])
+def test_auto_gives_the_transposed_problem_the_same_bandwidths_exchanged(rng, tables, kind, adaptive):
+    dyads = grid_of(kind, tables, rng)
+    model = KernelRegression(adaptive=adaptive).fit(dyads)
+    assert KernelRegression(adaptive=adaptive).fit(transpose(dyads)).bandwidth_ == pytest.approx(model.bandwidth_[::-1])
+
+
+def test_auto_gives_transposed_associations_the_same_bandwidths_exchanged(rng):
+    A, B = rng.standard_normal((60, 4)), rng.standard_normal((45, 3))
+    Y = sparse.csr_array((A[:, :2] @ B[:, :2].T + 0.5 * rng.standard_normal((60, 45)) > 2).astype(float))
+    dyads = Dyads(Y, A, B)
+    for params in ({}, {"kernel": "cosine"}, {"head": "kernel_ridge"}, {"mix": 0.5, "raw_bandwidth": "auto"}):
+        model = AssociationModel(None if "mix" not in params else JDR(2), **{"head": "kernel", **params})
+        found = [clone(model).fit(d) for d in (dyads, transpose(dyads))]
+        assert found[1].bandwidth_ == pytest.approx(found[0].bandwidth_[::-1])
+        if "mix" in params:
+            assert found[1].raw_bandwidth_ == pytest.approx(found[0].raw_bandwidth_[::-1])
+
+
+def test_auto_leaves_out_rows_for_new_rows_and_columns_for_new_columns(rng):
+    """New rows are predicted as by left-out rows, new columns as by left-out rows of the transposed problem."""
+    A, B = rng.standard_normal((60, 3)), rng.standard_normal((45, 2))
+    dyads = Dyads(np.sin(2 * A[:, :1]) @ np.sin(3 * B[:, :1]).T + rng.standard_normal((60, 45)), A, B)
+    auto = KernelRegression().fit(dyads)
+    of_rows, of_columns = (KernelRegression("left-out rows").fit(d) for d in (dyads, transpose(dyads)))
+    assert auto.bandwidth_ == pytest.approx((of_rows.bandwidth_[0], of_columns.bandwidth_[0]))
+    assert auto.known_bandwidth_ == pytest.approx((of_columns.bandwidth_[1], of_rows.bandwidth_[1]))
+    a, b = rng.standard_normal((4, 3)), rng.standard_normal((5, 2))
+    np.testing.assert_array_equal(auto.predict((a, None)), of_rows.predict((a, None)))
+    np.testing.assert_allclose(auto.predict((None, b)), of_columns.predict((b, None)).T, rtol=1e-9)
+    np.testing.assert_array_equal(auto.predict((None, None)), of_rows.predict((None, None)))
+    both = KernelRegression(auto.bandwidth_).fit(dyads).predict((a, b))
+    np.testing.assert_array_equal(auto.predict((a, b)), both)
+
+
+def test_auto_with_few_entities_of_a_kind_leaves_out_the_others(rng):
+    A, B = rng.standard_normal((2, 2)), rng.standard_normal((40, 2))
+    Y = np.repeat(np.sin(3 * B[:, :1]).T, 2, axis=0) + 0.1 * rng.standard_normal((2, 40))
+    rows_few, columns_few = KernelRegression().fit(Dyads(Y, A, B)), KernelRegression().fit(Dyads(Y.T, B, A))
+    assert 0 < rows_few.bandwidth_[1] < 1
+    assert columns_few.bandwidth_ == pytest.approx(rows_few.bandwidth_[::-1])
+
+
+def transpose(dyads):
+    Y = dyads.Y.T
+    Y = Y if dyads.is_complete or sparse.issparse(Y) else sparse.csr_array(Y)
+    return Dyads(Y, dyads.B, dyads.A, None if dyads.is_complete else "stored")
 
 
 def test_points_without_features_are_no_neighbours():

@@ -18,6 +18,7 @@ MODELS = {
     "columns alone": {"bandwidth": (0.4, 0.0)},
     "cosine": {"kernel": "cosine"},
     "mixed": {"mix": (0.5, 0.25), "borrow": 0.6},
+    "chosen": {"bandwidth": "auto"},
     "lonely": {"bandwidth": 0.004},
     "adaptive, on the host": {"adaptive": 4},
     "nearest, on the host": {"nearest": 5},

@@ -31,7 +31,7 @@ def test_there_are_files_of_the_present_format_and_of_every_kind():
     found = {read_header(path)["kind"] for path in FILES if path.parent.name == f"format-{FORMAT}"}
     assert found == {*CLASSES, checkpoint.KIND}
     heads = {read_header(path)["params"].get("head") for path in FILES if path.name.startswith("association")}
-    assert heads == {"kernel", "bilinear", "kernel_ridge"}
+    assert heads == {"auto", "kernel", "bilinear", "kernel_ridge"}
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,28 @@ def test_a_model_gives_what_it_gave(path):
     found = (model.predict(), model.predict(*inputs)) if hasattr(model, "recommend") else model.transform(tuple(inputs))
     for one, two in zip(found, numbered(expected, "output"), strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["association_automatic", "association_automatic_grades"])
+def test_an_automatic_model_says_what_it_said(name):
+    model = AssociationModel.load(FOLDER / "format-2" / f"{name}.npz")
+    assert list(dict.fromkeys(model.choices_["question"])) == ["rows", "columns", "both", "pairs"]
+    assert np.isfinite(model.choices_["held-out score"]).all()
+    assert "higher is better" in str(model)
+    assert list(model.failures_.columns) == ["question", "setting", "error"]
+
+
+def test_bandwidths_of_format_1_are_chosen_by_the_rule_of_version_0_1():
+    """A new fit of a model of version 0.1 chooses what it chose then."""
+    old = AssociationModel.load(FOLDER / "format-1" / "association_bilinear.npz")
+    assert (old.head, old.bandwidth) == ("bilinear", "left-out rows")
+    assert AssociationModel.load(FOLDER / "format-1" / "association_kernel.npz").bandwidth == 0.4
+    new = AssociationModel.load(FOLDER / "format-2" / "association_bilinear.npz")
+    assert new.bandwidth == "auto"
+    chosen = AssociationModel.load(FOLDER / "format-2" / "association_chosen.npz")
+    assert chosen.known_bandwidth_ != chosen.bandwidth_
+    automatic = AssociationModel.load(FOLDER / "format-2" / "association_automatic.npz")
+    assert automatic.bandwidth == "auto"
 
 
 @pytest.mark.parametrize("path", [p for p in FILES if p.stem == "checkpoint"], ids=lambda p: p.parent.name)

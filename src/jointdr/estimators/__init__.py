@@ -1,6 +1,7 @@
 """scikit-learn shells of the methods, one file each; no maths."""
 
 from jointdr.estimators.base import ViewsTransformer, prepared
+from jointdr.estimators.composition import compose_embedding
 from jointdr.estimators.iht import IHT
 from jointdr.estimators.inputs import check_views
 from jointdr.estimators.jdr import JDR
@@ -24,6 +25,7 @@ __all__ = [
     "SOLS",
     "ViewsTransformer",
     "check_views",
+    "compose_embedding",
     "estimator_from_arrays",
     "estimator_to_arrays",
     "exponent_of",

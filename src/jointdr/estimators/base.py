@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
@@ -280,23 +279,6 @@ class ViewsTransformer(ViewsOutput, Saved, BaseEstimator, auto_wrap_output_keys=
     @solution_.setter
     def solution_(self, value: Embedding) -> None:
         self._embedding = value
-
-    def compose(self, maps: Sequence[Array | None], feature_names: Sequence[Array | None]) -> Self:
-        """The same embedding as one of the tables X whose products X W it was fitted to.
-
-        Parameters
-        ----------
-        maps : one (n_k, q_k) array W with orthonormal columns for each view, or None where X is the table itself
-        feature_names : names of the n_k features of each view, or None
-        """
-        found = self.solution_.compose(maps)
-        composed = copy.copy(self)
-        composed._forget()
-        composed.solution_ = found
-        composed.moments_used_ = self.moments_used_
-        composed.n_features_per_view_ = tuple(len(U) for U in found.bases)
-        composed.feature_names_per_view_ = tuple(feature_names)
-        return composed
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_embedding" in self.__dict__ or "moments_" in self.__dict__

@@ -66,12 +66,13 @@ class AssociationModel(FittedAssociations):
     kernel : {"gaussian", "cosine"}
         Weights exp(−‖z − z′‖²/2h²), or those of the cosine kernel, (cos φ)^(1/h²) with the angle φ between z and z′
         (0 beyond 90°).
-    bandwidth : "auto", float or pair of floats
+    bandwidth : "auto", "left-out rows", float or pair of floats
         h of rows and of columns. For Gaussian weights in units of the root mean square distance between the entities
         of that kind, so that a value means the same for any number of directions. 0 ignores that side: known entities
-        lend each other nothing, and a new one is taken for the nearest known one. ``"auto"`` is chosen by leaving out
-        known rows one at a time, see `KernelRegression`; the embedding has seen these rows, and `tune` is the more
-        careful way.
+        lend each other nothing, and a new one is taken for the nearest known one. ``"auto"`` leaves out known rows one
+        at a time for the prediction of new rows, and known columns for that of new columns, see `KernelRegression`.
+        ``"left-out rows"`` leaves out rows for both, as version 0.1 did. The embedding has seen what is left out, and
+        `tune` is the more careful way.
     scale : "auto", None, "sqrt" or float
         Coordinates are scaled by this power of Σ. ``"auto"`` is ½ for a `JDR`, as in the paper, and the ``scale`` of
         the embedding otherwise.
@@ -80,7 +81,7 @@ class AssociationModel(FittedAssociations):
     mix : float or pair of floats, default 0
         Between 0 and 1: the share that similarities of raw features have beside those of the coordinates, for rows and
         for columns.
-    raw_bandwidth : "auto", None, float or pair of floats
+    raw_bandwidth : "auto", "left-out rows", None, float or pair of floats
         The bandwidths for raw features; None takes those of the coordinates.
     borrow : float, default 1
         Between 0 and 1: the share of a known column's score that comes from the kernel, rather than from the column
@@ -96,17 +97,24 @@ class AssociationModel(FittedAssociations):
     max_bytes : float, default 5e8
         Memory for blocks of kernels and scores. Results do not depend on it.
     random_state : int, RandomState or None
-        It draws the rows that ``"auto"`` leaves out.
+        It draws folds, and the entities that ``bandwidth="auto"`` leaves out.
 
     Attributes
     ----------
     embedding_ : the fitted embedding, or None
-    bandwidth_ : pair of floats
+    bandwidth_, known_bandwidth_ : pairs of floats
+        Of rows and columns, which differ where they were chosen: by the first new entities take scores from known ones;
+        by the second known rows lend each other where a column is new, and known columns where a row is. Pairs of known
+        entities are predicted as those of new rows.
     raw_bandwidth_ : pair of floats, or None
     choices_ : DataFrame
         Of ``head="auto"``: one row for each question and member of its model, with the descriptions of rows and
         columns, the penalty, the weight in the stack, the criterion of the member alone and of the stack on held-out
-        data, its standard error, and the criterion of row and column effects alone (popularity).
+        data, its standard error, and the criterion of known scores alone, such as the popularity of columns. Then, for
+        the same held-out predictions, recall (the mean at 10, 30 and 100) and average precision for implicit feedback,
+        and the root mean square error and the concordance for graded scores. Its text has a few lines a question.
+    failures_ : DataFrame
+        Of ``head="auto"``: the settings that could not be fitted and were left out, with the errors.
     truncation_ : Truncation or None
         The loss by ``nearest``, on a sample of the entities; None where all of them count.
     row_ids_, column_ids_ : arrays of str
@@ -209,9 +217,24 @@ class AssociationModel(FittedAssociations):
         """Whether `fit` takes ``groups=``: that of ``head="auto"`` does."""
         return self.head == "auto"
 
+    @classmethod
+    def _translate_version_0_1(cls, params: dict[str, Any]) -> dict[str, Any]:
+        """Parameters of version 0.1, where "auto" left out rows alone."""
+        old = {name: params[name] for name in ("bandwidth", "raw_bandwidth") if params["head"] != "auto"}
+        return {**params, **{name: "left-out rows" for name, value in old.items() if value == "auto"}}
+
     # ---------------------------------------------------------------- fitting
 
-    def fit(self, Y: Any, A: Any = None, B: Any = None, observed: Any = None, *, groups: Any = None) -> Self:
+    def fit(
+        self,
+        Y: Any,
+        A: Any = None,
+        B: Any = None,
+        observed: Any = None,
+        *,
+        groups: Any = None,
+        progress: bool | None = None,
+    ) -> Self:
         """Fit the embedding and the scores.
 
         Parameters
@@ -226,10 +249,13 @@ class AssociationModel(FittedAssociations):
             For ``head="auto"``: entities that are alike and are held out together, as in
             `jointdr.evaluation.splits`, so that the choices are those for entities without relatives among the known
             ones. A group of more than half of the entities is always fitted. Pairs of known entities have none.
+        progress : bool, optional
+            Whether ``head="auto"`` shows a progress bar, with the number of settings that were tried; by default in a
+            terminal.
         """
         dyads = as_dyads(Y, A, B, observed)
         if self.head == "auto":
-            return self._fit_automatic(dyads, groups)
+            return self._fit_automatic(dyads, groups, progress)
         if groups is not None:
             raise ValueError(
                 f"groups are held out together, and head={self.head!r} holds nothing out: leave groups out, or give "

@@ -13,20 +13,13 @@ from jointdr.estimators import ViewsTransformer
 from jointdr.prediction.heads.descriptions import Description, feature_kinds, raw_descriptions, tables_of
 from jointdr.prediction.heads.head import EntitySet, Tables
 from jointdr.prediction.heads.members import Answers, Stack, StagesHead
-from jointdr.prediction.heads.stages import Recipe
 from jointdr.prediction.search.answers import QUESTIONS, Answer, ChoiceTask, choose_answers, fit_answers
 from jointdr.prediction.search.bench import Sides
 from jointdr.prediction.search.criterion import check_criterion
 from jointdr.prediction.search.large import is_large
 from jointdr.prediction.search.learned import default_embedding, fit_embedding
+from jointdr.prediction.search.progress import SearchProgress
 from jointdr.runtime import Array, check_integer
-
-IN_WORDS = {
-    "effects": "row and column effects",
-    "kronecker": "Kronecker ridge",
-    "two-step": "two-step ridge",
-    "neighbors": "neighbors",
-}
 
 
 @dataclass(frozen=True)
@@ -39,6 +32,7 @@ class AutomaticParts:
     answers: tuple[Answer, ...]
     head: Answers
     criterion: str
+    implicit: bool
 
     # ---------------------------------------------------------------- entities
 
@@ -84,59 +78,20 @@ class AutomaticParts:
     # ---------------------------------------------------------------- what was chosen
 
     def choices(self) -> Any:
-        """One row for each question and member of its model."""
-        import pandas as pd
+        """A DataFrame with one row for each question and member of its model."""
+        from jointdr.prediction.choices import choices_table
 
-        rows = []
-        for answer in self.answers:
-            scores = answer.scores or (answer.score,) * len(answer.recipes)
-            for recipe, weight, score in zip(answer.recipes, answer.weights, scores, strict=True):
-                rows.append(
-                    {
-                        "question": answer.by,
-                        "head": IN_WORDS[recipe.head],
-                        "rows": self._kernel_in_words(0, recipe),
-                        "columns": self._kernel_in_words(1, recipe),
-                        "penalty": _penalty_in_words(recipe),
-                        "weight": weight,
-                        "score": score,
-                        "held-out score": answer.score,
-                        "standard error": answer.error,
-                        "baseline": answer.baseline,
-                    }
-                )
-        return pd.DataFrame(rows)
+        return choices_table(self.answers, self.labels, self.criterion, self.implicit)
 
-    def _kernel_in_words(self, k: int, recipe: Recipe) -> str:
-        if recipe.head == "effects":
-            return "effects" if recipe.effects[k] else "–"
-        terms = []
-        for term in recipe.terms(k):
-            power = "" if term.power == 1 else f"^{term.power:g}"
-            share = "" if term.share == 1 else f"{term.share:.0%} "
-            terms.append(f"{share}{self.labels[k][term.description]}{power}")
-        words = " + ".join(terms)
-        if recipe.profiles[k] > 0 and recipe.rounds > 0:
-            words = f"{1 - recipe.profiles[k]:.0%} ({words}) + {recipe.profiles[k]:.0%} {recipe.profile} profiles"
-            words += f", {recipe.rounds} rounds" if recipe.rounds > 1 else ""
-        return words
+    def failures(self) -> Any:
+        """A DataFrame of the settings that could not be fitted."""
+        from jointdr.prediction.choices import failures_table
+
+        return failures_table(self.answers, self.labels)
 
     def summary(self) -> str:
-        """The chosen models, one line for each question."""
-        lines = []
-        for answer in self.answers:
-            parts = zip(answer.weights, answer.recipes, strict=True)
-            total = sum(answer.weights)
-            names = " + ".join(f"{w / total:.0%} {IN_WORDS[recipe.head]}" for w, recipe in parts)
-            if answer.is_baseline:
-                names = "row and column effects: nothing that was tried predicts held-out scores better"
-            held = "" if np.isnan(answer.score) else f" (held-out {self._criterion_in_words()} {answer.score:.3f}"
-            held += "" if np.isnan(answer.score) else f", effects alone {answer.baseline:.3f})"
-            lines.append(f"  {answer.by}: {names}{held}")
-        return "\n".join(lines)
-
-    def _criterion_in_words(self) -> str:
-        return "criterion" if self.criterion == "auto" else self.criterion
+        """The chosen models in words, a few lines for each question, and how many settings failed."""
+        return "\n".join([str(self.choices()), *self.failures().in_words()])
 
 
 @dataclass(frozen=True)
@@ -187,15 +142,19 @@ def fit_automatic(
         embedding = None
     chosen_by = (parameters.uses, parameters.criterion, parameters.max_fits)
     task = ChoiceTask(dyads, *chosen_by, embedding, random_state, groups)
-    answers = tuple(choose_answers(task, progress))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its coordinates are one description of several
-        fitted = None if embedding is None else fit_embedding(embedding, dyads)
-    tables = (tables_of(dyads, 0), tables_of(dyads, 1))
-    descriptions = describe_sides(dyads, fitted)
-    head = fit_answers(dyads, answers, descriptions)
+    with SearchProgress(parameters.uses, progress) as bar:
+        answers = tuple(choose_answers(task, bar))
+        bar.fit()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # its coordinates are one description of several
+            fitted = None if embedding is None else fit_embedding(embedding, dyads)
+        tables = (tables_of(dyads, 0), tables_of(dyads, 1))
+        descriptions = describe_sides(dyads, fitted)
+        head = fit_answers(dyads, answers, descriptions)
     labels = tuple(tuple(d.label for d in side) for side in descriptions)
-    return AutomaticParts(tables, (labels[0], labels[1]), fitted, answers, head, parameters.criterion)
+    return AutomaticParts(
+        tables, (labels[0], labels[1]), fitted, answers, head, parameters.criterion, dyads.is_implicit
+    )
 
 
 def describe_sides(dyads: Dyads, embedding: ViewsTransformer | None) -> Sides:
@@ -206,11 +165,3 @@ def describe_sides(dyads: Dyads, embedding: ViewsTransformer | None) -> Sides:
         for k, X in enumerate((dyads.A, dyads.B)):
             found[k].append(Description.of_embedding(embedding.solution_, k, X))
     return found[0], found[1]
-
-
-def _penalty_in_words(recipe: Recipe) -> str:
-    if recipe.head == "kronecker":
-        return f"{recipe.penalties[0]:g}"
-    if recipe.head == "two-step":
-        return f"{recipe.penalties[0]:g}, {recipe.penalties[1]:g}"
-    return ""

@@ -19,6 +19,7 @@ from jointdr.prediction.heads.members import Answers, EntityKernels, RecipeKerne
 from jointdr.prediction.heads.parts import embedding_from_arrays, embedding_to_arrays
 from jointdr.prediction.heads.stages import Recipe, SmoothingStage, Term
 from jointdr.prediction.search.answers import Answer, fit_answers
+from jointdr.prediction.search.criterion import check_criterion
 from jointdr.prediction.search.large import is_large
 from jointdr.prediction.search.parts import fit_effects, known_scores
 from jointdr.runtime import Array, checked_array, matrix_from_arrays, matrix_to_arrays
@@ -77,7 +78,7 @@ def automatic_to_arrays(parts: AutomaticParts, family: Mapping[str, type]) -> tu
     """
     arrays: dict[str, Array] = {}
     stages: list[SmoothingStage] = []
-    answers = [_answer_to_header(parts.head, answer, stages, arrays) for answer in parts.answers]
+    answers = [_answer_to_header(parts, answer, stages, arrays) for answer in parts.answers]
     header: dict[str, Any] = {"criterion": parts.criterion, "answers": answers}
     header["stages"] = [_stage_to_header(number, stages, arrays) for number in range(len(stages))]
     if parts.embedding is not None:
@@ -155,13 +156,16 @@ def _parts_of(
     sides = describe_sides(dyads, embedding)
     labels = tuple(tuple(d.label for d in side) for side in sides)
     tables = (tables_of(dyads, 0), tables_of(dyads, 1))
-    return AutomaticParts(tables, (labels[0], labels[1]), embedding, tuple(answers), head, str(header["criterion"]))
+    criterion = check_criterion(str(header["criterion"]), dyads.is_implicit)
+    return AutomaticParts(tables, (labels[0], labels[1]), embedding, tuple(answers), head, criterion, dyads.is_implicit)
 
 
 def _answer_to_header(
-    head: Answers, answer: Answer, stages: list[SmoothingStage], arrays: dict[str, Array]
+    parts: AutomaticParts, answer: Answer, stages: list[SmoothingStage], arrays: dict[str, Array]
 ) -> dict[str, Any]:
-    stack = head.heads[answer.by]
+    failed = parts.failures()
+    failed = failed[failed["question"] == answer.by]
+    stack = parts.head.heads[answer.by]
     assert isinstance(stack, Stack)
     numbers = [_number_of(member.stage, stages) for member in stack.members if isinstance(member, StagesHead)]
     values = {"score": answer.score, "error": answer.error, "baseline": answer.baseline}
@@ -171,9 +175,12 @@ def _answer_to_header(
         "weights": list(answer.weights),
         "scores": list(answer.scores),
         "recipes": [asdict(recipe) for recipe in answer.recipes],
-        **{name: None if np.isnan(value) else float(value) for name, value in values.items()},
+        **{name: _to_json(value) for name, value in values.items()},
+        "measures": {name: [_to_json(value) for value in pair] for name, pair in answer.measures.items()},
+        "failures": list(zip(failed["setting"], failed["error"], strict=True)),
+        "fits": answer.fits,
     }
-    if (calibration := head.calibrations.get(answer.by)) is not None:
+    if (calibration := parts.head.calibrations.get(answer.by)) is not None:
         header["calibration"], more = calibration.to_arrays(f"calibration.{answer.by}")
         arrays |= more
     return header
@@ -181,12 +188,32 @@ def _answer_to_header(
 
 def _answer_from(kept: Mapping[str, Any], descriptions: Any) -> Answer:
     names = ("score", "error", "baseline")
-    score, error, baseline = (float("nan") if kept[name] is None else float(kept[name]) for name in names)
+    score, error, baseline = (_from_json(kept[name]) for name in names)
     recipes = tuple(_recipe_from(recipe, descriptions) for recipe in kept["recipes"])
     weights = tuple(float(weight) for weight in kept["weights"])
     if kept["by"] not in ("rows", "columns", "both", "pairs") or len(weights) != len(recipes) != 0:
         raise ValueError(f"its answer to {kept['by']!r} has {len(recipes)} members and {len(weights)} weights")
-    return Answer(kept["by"], recipes, weights, tuple(map(float, kept["scores"])), score, error, baseline)
+    measures = {str(name): (_from_json(a), _from_json(b)) for name, (a, b) in kept["measures"].items()}
+    return Answer(
+        kept["by"],
+        recipes,
+        weights,
+        tuple(map(float, kept["scores"])),
+        score,
+        error,
+        baseline,
+        failures={str(setting): str(why) for setting, why in kept["failures"]},
+        fits=int(kept["fits"]),
+        measures=measures,
+    )
+
+
+def _to_json(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _from_json(value: Any) -> float:
+    return float("nan") if value is None else float(value)
 
 
 def _number_of(stage: SmoothingStage, stages: list[SmoothingStage]) -> int:

@@ -213,10 +213,16 @@ class DyadsModel(Saved, BaseEstimator):
     @classmethod
     def from_arrays(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
         """The model that `to_arrays` took apart; an error if header and arrays do not belong together."""
-        model = cls(**{**cls._of_version_0_1, **parameters_from_json(header.get("params", {}))})
+        params = {**cls._of_version_0_1, **parameters_from_json(header.get("params", {}))}
+        model = cls(**(cls._translate_version_0_1(params) if header.get("format", 2) < 2 else params))
         model._read_names(header, arrays)
         model._read(header, arrays)
         return model
+
+    @classmethod
+    def _translate_version_0_1(cls, params: dict[str, Any]) -> dict[str, Any]:
+        """Parameters in a file of format 1 in the words of this version, where a word has got another meaning."""
+        return params
 
     def _read(self, header: dict[str, Any], arrays: dict[str, Array]) -> None:
         """Take a subclass's own part from header and arrays, with its head."""

@@ -44,21 +44,32 @@ class FittedAssociations(Recommender):
 
     def _keep_parts(self, parts: AssociationParts | AutomaticParts) -> None:
         self._parts, self.embedding_ = parts, parts.embedding
-        self.truncation_, self.bandwidth_, self.raw_bandwidth_ = None, None, None
+        self.truncation_, self.bandwidth_, self.raw_bandwidth_, self.known_bandwidth_ = None, None, None, None
         if isinstance(parts, AssociationParts):
             self.truncation_ = parts.truncation
-            self.bandwidth_, self.raw_bandwidth_ = parts.bandwidths
+            self.bandwidth_, self.raw_bandwidth_ = parts.bandwidths.new
+            self.known_bandwidth_ = (parts.bandwidths.known or parts.bandwidths.new).coordinates
         self._fitted = {name: getattr(self, name) for name in READ_BY_HEADS}
-        self.__dict__.pop("choices_", None)
+        for name in ("choices_", "failures_"):
+            self.__dict__.pop(name, None)
 
     @cached_property
     def choices_(self) -> Any:
         """The choices of ``head="auto"`` as a DataFrame: see the class."""
-        if not isinstance(self._parts, AutomaticParts):
-            raise AttributeError(
-                f"choices_ are those of head='auto', and this model has head={self._fitted['head']!r}."
-            )
-        return self._parts.choices()
+        return self._automatic_parts("choices_").choices()
+
+    @cached_property
+    def failures_(self) -> Any:
+        """The settings that ``head="auto"`` could not fit as a DataFrame: see the class."""
+        return self._automatic_parts("failures_").failures()
+
+    def _automatic_parts(self, name: str) -> AutomaticParts:
+        parts = getattr(self, "_parts", None)
+        if parts is None:
+            raise AttributeError(f"{name} are there once the model is fitted.")
+        if not isinstance(parts, AutomaticParts):
+            raise AttributeError(f"{name} are those of head='auto', and this model has head={self._fitted['head']!r}.")
+        return parts
 
     def __str__(self) -> str:
         """The parameters and, of a fitted automatic head, its choices."""

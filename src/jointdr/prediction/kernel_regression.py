@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from jointdr.data import Dyads, Views, as_views, checked_numbers, checked_weight
-from jointdr.prediction.heads.bandwidths import MULTIPLES, choose_bandwidths, multiples
+from jointdr.prediction.heads.bandwidths import MULTIPLES, RULES, choose_bandwidths, multiples
 from jointdr.prediction.heads.build import check_adaptive
 from jointdr.prediction.heads.column_weights import effective_number
 from jointdr.prediction.heads.distances import spread, squared_distances
@@ -36,13 +37,14 @@ class KernelRegression(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    bandwidth : "auto", float or one per view
-        h. ``"auto"`` leaves out rows. For views and y, it takes the same multiple of each view's root mean square
+    bandwidth : "auto", "left-out rows", float or one per view
+        h. For views and y, ``"auto"`` leaves out rows and takes the same multiple of each view's root mean square
         distance, the one with the smallest leave-one-out squared error; at most 1000 rows are left out, each predicted
-        from all others but its copies. For a `Dyads`, a whole row entity is left out at a time (at most 400), and the
-        bandwidths of the two sides are chosen in turn: by recall for implicit feedback, a few associations in a grid
-        of zeros, else by squared error. 0, for a side of a `Dyads`, ignores that side: known entities lend each other
-        nothing.
+        from all others but its copies. For a `Dyads`, whole row entities are left out for the bandwidths by which new
+        rows are predicted, and whole column entities for those by which new columns are, one at a time and at most
+        400: by recall for implicit feedback, a few associations in a grid of zeros, else by squared error.
+        ``"left-out rows"`` leaves out row entities for all, as version 0.1 did. 0, for a side of a `Dyads`, ignores
+        that side: known entities lend each other nothing.
     adaptive : int, optional
         Bandwidths are then multiples of the distance to the neighbour of this rank, and so wide where rows are rare.
     max_bytes : int
@@ -50,12 +52,14 @@ class KernelRegression(RegressorMixin, BaseEstimator):
     device : str, optional
         A device of PyTorch, such as ``"cuda"``, on which scores of a `Dyads` are computed, in double precision.
     random_state : int, RandomState or None
-        It draws the rows that ``"auto"`` leaves out, if there are more than it takes.
+        It draws the rows and columns that are left out, if there are more than are taken.
 
     Attributes
     ----------
     bandwidth_ : tuple of floats
         One per view.
+    known_bandwidth_ : pair of floats
+        For a `Dyads`: that of known rows where a column is new, and that of known columns otherwise.
     y_mean_ : float
         The (weighted) mean of the training responses.
 
@@ -139,22 +143,27 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         centers = [Z.mean(axis=0) for Z in points]
         points = [require_squares(Z - c, "X") for Z, c in zip(points, centers, strict=True)]
         a, b = (Kernel(Z, 1.0, self.adaptive) for Z in points)
-        given = self._given_bandwidths(2)
+        given, known = self._given_bandwidths(2), None
         if given is None:
-            rng = check_random_state(self.random_state)
-            given = choose_bandwidths(dyads.Y, dyads.is_complete, (a, b), self._block_bytes(), rng)
-        self.bandwidth_ = given
-        kernels = (a.at(self.bandwidth_[0]), b.at(self.bandwidth_[1]))
-        self.grid_ = GridRegression(dyads.Y, dyads.is_complete, kernels)
+            rng, rule = check_random_state(self.random_state), str(self.bandwidth)
+            given, known = choose_bandwidths(dyads.Y, dyads.is_complete, (a, b), self._block_bytes(), rng, rule=rule)
+        self.bandwidth_, self.known_bandwidth_ = given, given if known is None else known
+        (h_a, h_b), (g_a, g_b) = self.bandwidth_, self.known_bandwidth_
+        self.grid_ = GridRegression(dyads.Y, dyads.is_complete, (a.at(h_a), b.at(g_b)))
+        if known is not None:
+            columns = replace(self.grid_, kernels=(a.at(g_a), b.at(h_b)))
+            both = replace(self.grid_, kernels=(a.at(h_a), b.at(h_b)))
+            self.grid_ = replace(self.grid_, of_new_columns=(columns, both))
         self.y_mean_ = self.grid_.mean
         self.centers_ = centers
         self.view_widths_ = [Z.shape[1] for Z in points]
         return self
 
     def _given_bandwidths(self, n_views: int) -> tuple[float, ...] | None:
-        """One for each view; None for "auto"."""
+        """One for each view; None where they are to be chosen."""
         if isinstance(self.bandwidth, str):
-            check_choice("bandwidth", self.bandwidth, ("auto",), expected="give 'auto', a number or one per view")
+            expected = "give 'auto', 'left-out rows', a number or one per view"
+            check_choice("bandwidth", self.bandwidth, RULES, expected=expected)
             return None
         try:
             h = np.atleast_1d(np.asarray(self.bandwidth, dtype=float))

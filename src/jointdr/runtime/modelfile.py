@@ -19,7 +19,8 @@ from jointdr.runtime.memory import MemoryBudgetError
 
 Made = TypeVar("Made")
 
-FORMAT = 1
+# 1: version 0.1. 2: automatic heads, with what was chosen and what failed; bandwidths in two uses.
+FORMAT = 2
 
 
 def write_model(path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:

@@ -7,11 +7,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
+from threading import Lock
 from typing import Any, Self
 
 Report = Callable[[str, float, float], None]  # gets what is being done, the share that is done, and the seconds left
 
 SILENCE = 10.0  # seconds between two lines of plain text
+
+_SHOWN = Lock()  # held by the one bar that is shown; what goes on inside of it is silent
 
 
 class Progress:
@@ -48,17 +51,22 @@ class Progress:
 def reporter(progress: bool | Callable[[str], None]) -> Iterator[Report]:
     """The report that `progress` asks for: False is silence, a function gets lines of text, True means standard error.
 
-    There it is a bar if it is a terminal and rich is installed, and now and then a line of text otherwise.
+    There it is a bar if it is a terminal and rich is installed, and now and then a line of text otherwise. Inside of
+    another one that goes to standard error there is silence.
     """
     if callable(progress):
         yield _lines(progress, silence=0.0)
-    elif not progress:
+    elif not progress or not _SHOWN.acquire(blocking=False):
         yield lambda doing, share, left: None
-    elif sys.stderr.isatty() and find_spec("rich"):
-        with _bar() as report:
-            yield report
     else:
-        yield _lines(lambda line: print(line, file=sys.stderr, flush=True), SILENCE)
+        try:
+            if sys.stderr.isatty() and find_spec("rich"):
+                with _bar() as report:
+                    yield report
+            else:
+                yield _lines(lambda line: print(line, file=sys.stderr, flush=True), SILENCE)
+        finally:
+            _SHOWN.release()
 
 
 def duration(seconds: float) -> str:

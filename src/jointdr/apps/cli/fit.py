@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,9 +55,9 @@ def fit(
     groups = groups_of(alike, dyads, BY)
     model = model_of(settings, dyads)
     start = time.perf_counter()
-    with working("fitting"):
+    with nullcontext() if getattr(model, "head", None) == "auto" else working("fitting"):  # which shows a bar itself
         fit_by_groups(model, dyads, groups)
-        model.save(output)
+    model.save(output)
     say(f"Fitted in {time.perf_counter() - start:.1f} s, written to {output}.")
     put_facts(model_facts(model), json)
 

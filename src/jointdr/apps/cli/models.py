@@ -75,7 +75,7 @@ def refuse(names: list[str], method: str) -> None:
 
 def parse_value(name: str, value: Any) -> Any:
     """The value of an option that may be a word, a number, or one for rows and one for columns."""
-    if not isinstance(value, str) or name in ("head", "kernel") or value in ("auto", "sqrt"):
+    if not isinstance(value, str) or name in ("head", "kernel") or value in ("auto", "left-out rows", "sqrt"):
         return value
     if name == "nearest" and value == "none":
         return (None, None)  # None by itself is an option that was not given

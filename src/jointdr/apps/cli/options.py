@@ -83,7 +83,9 @@ class Settings:
     rank: Annotated[int | None, _like("R", "Directions; by default 80 or all (imc 10, sols 1, --views 2).")] = None
     head: Annotated[_Text, _like("kernel|bilinear|kernel_ridge", "The regression on the coordinates.")] = None
     kernel: Annotated[_Text, _like("gaussian|cosine", "Weights by distance or by cosine.")] = None
-    bandwidth: Annotated[_Text, _like("auto|H|H,H", "Bandwidths of the kernels of rows and of columns.")] = None
+    bandwidth: Annotated[
+        _Text, _like("auto|left-out rows|H|H,H", "Bandwidths of the kernels of rows and of columns.")
+    ] = None
     raw_bandwidth: Annotated[_Text, _like("auto|H|H,H", "Bandwidths of the kernels of raw features.")] = None
     mix: Annotated[_Text, _like("S|S,S", "The share of these kernels, from 0 to 1.")] = None
     scale: Annotated[_Text, _like("auto|POWER", "Coordinates are scaled by this power of Σ.")] = None

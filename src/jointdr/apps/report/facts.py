@@ -30,7 +30,7 @@ def model_facts(model: Any) -> dict[str, Any]:
         facts["directions"] = direction_count(embedding)
     params = model.get_params(deep=False)
     if params.get("head") == "auto":
-        facts |= _choices_in_words(model.choices_)
+        facts |= _choices_in_words(model.choices_, model.failures_)
         params = {name: params[name] for name in ("head", *OF_AUTOMATIC, "random_state")}
     elif "head" in params:
         params = {name: value for name, value in params.items() if name not in OF_AUTOMATIC}
@@ -38,6 +38,8 @@ def model_facts(model: Any) -> dict[str, Any]:
     for name in ("bandwidth", "raw_bandwidth"):
         if getattr(model, f"{name}_", None) is not None:
             facts[f"{name} used".replace("_", " ")] = list(getattr(model, f"{name}_"))
+    if (known := getattr(model, "known_bandwidth_", None)) is not None and known != model.bandwidth_:
+        facts["bandwidth between known"] = list(known)
     if (truncation := getattr(model, "truncation_", None)) is not None:
         loss = truncation.as_dict()
         sides = {f"nearest {name}": loss.pop(name) for name in ("rows", "columns") if name in loss}
@@ -45,17 +47,24 @@ def model_facts(model: Any) -> dict[str, Any]:
     return facts
 
 
-def _choices_in_words(choices: Any) -> dict[str, Any]:
-    """The model of each question, with its criterion on held-out data and that of effects alone."""
-    found: dict[str, Any] = {}
+def _choices_in_words(choices: Any, failures: Any) -> dict[str, Any]:
+    """The model of each question, with its figures on held-out data and those of a simple prediction."""
+    found: dict[str, Any] = {"criterion": choices.attrs["criterion"]}
+    figures = [name for name in choices.columns if f"baseline {name}" in choices.columns]
     for question, members in choices.groupby("question", sort=False):
-        total = float(members["weight"].sum())
-        names = [f"{w / total:.0%} {head}" for w, head in zip(members["weight"], members["head"], strict=True)]
-        fact: dict[str, Any] = {"model": " + ".join(names)}
-        for name in ("held-out score", "baseline"):
-            value = float(members[name].iloc[0])
+        first, total = members.iloc[0], float(members["weight"].sum())
+        parts = [f"{w / total:.0%} {head}" for w, head in zip(members["weight"], members["head"], strict=True)]
+        simple = str(first["baseline is"])
+        if (members["head"] == simple).all():
+            parts = [f"{simple} alone: nothing that was tried predicts held-out scores better"]
+        fact: dict[str, Any] = {"model": " + ".join(parts), "baseline is": simple}
+        pairs = [("held-out score", "baseline"), *((name, f"baseline {name}") for name in figures)]
+        for name in (name for pair in pairs for name in pair):
+            value = float(first[name])
             fact |= {} if value != value else {name: round(value, 4)}
         found[f"answer for {question}"] = fact
+    if words := failures.in_words():
+        found["left out"] = words[0]
     return found
 
 

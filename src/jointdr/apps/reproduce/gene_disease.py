@@ -112,7 +112,8 @@ def _kernel_regression(embedding: type, scales: list[Any], r: int) -> Method:
         {"column_bandwidth": GAUSSIAN_BANDWIDTHS},
         {"row_bandwidth": GAUSSIAN_BANDWIDTHS},
     ]
-    return Method(AssociationModel(embedding(r), head="kernel", scale=scales[0], random_state=0), stages)
+    model = AssociationModel(embedding(r), head="kernel", bandwidth="left-out rows", scale=scales[0], random_state=0)
+    return Method(model, stages)
 
 
 def _one_series(

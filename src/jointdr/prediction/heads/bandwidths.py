@@ -1,12 +1,13 @@
-"""Bandwidths for a grid of scores, by leaving out one row entity at a time, without fitting anything again."""
+"""Bandwidths for a grid of scores, by leaving out one entity at a time, without fitting anything again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from jointdr.data import is_implicit
 from jointdr.metrics import expected_recall
@@ -16,7 +17,7 @@ from jointdr.prediction.heads.head import EntitySet
 from jointdr.prediction.heads.kernels import AnyKernel, Kernel, Mixture
 from jointdr.prediction.heads.nearest import Distances
 from jointdr.prediction.heads.regression import GridRegression
-from jointdr.runtime import Array, csr_rows, dense, slices
+from jointdr.runtime import Array, csr_rows, dense, is_sparse, slices
 
 # Bandwidths that are tried, as multiples of the root mean square distance; three times as many if adaptive.
 MULTIPLES = np.geomspace(0.03, 1.0, 16)
@@ -24,12 +25,27 @@ MULTIPLES = np.geomspace(0.03, 1.0, 16)
 # 1/h² of the bandwidths that are tried for cosine kernels: small integers, whose powers are fast.
 POWERS = np.array([1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64])
 
-ROWS = 400  # row entities that are left out, at most
+ROWS = 400  # entities of a kind that are left out, at most
+FEWEST = 3  # entities of a kind that can be left out in turn
 
 # With many columns, as many as keep the number of scores below MOST_SCORES, but at least FEWEST_ROWS.
 FEWEST_ROWS, MOST_SCORES = 100, 40_000_000
 
+RULES = ("auto", "left-out rows")  # by leaving out both kinds of entities, or row entities alone
+
 Criterion = Literal["recall", "squared error"]
+Pair = tuple[float, float]  # one number for rows, one for columns
+
+
+class Chosen(NamedTuple):
+    """Bandwidths of rows and columns in their two uses, which need not agree.
+
+    A new row takes scores from known rows by the bandwidth of rows in `new`, and known columns lend each other by that
+    of columns in `known`. A new column takes them from known columns by `new`, and known rows lend by `known`.
+    """
+
+    new: Pair
+    known: Pair | None = None  # None where they are the same
 
 
 @dataclass(frozen=True)
@@ -82,8 +98,9 @@ def choose_bandwidths(
     max_bytes: float,
     rng: np.random.RandomState,
     self_weight: float = 0.0,
-) -> tuple[float, float]:
-    """The bandwidths of both sides that predict left-out rows best.
+    rule: str = "auto",
+) -> Chosen:
+    """The bandwidths that predict left-out entities best.
 
     Parameters
     ----------
@@ -93,20 +110,46 @@ def choose_bandwidths(
         Of rows and columns; their own bandwidths do not matter.
     max_bytes : float
     rng : RandomState
-        It draws the rows that are left out, if there are more than 400.
+        It draws the entities that are left out, if there are more than 400 of a kind.
     self_weight : float
         The share of its weight that a known column keeps for itself, see `Mixture`.
+    rule : {"auto", "left-out rows"}
+        ``"auto"`` leaves out rows for the bandwidths by which new rows are predicted, and columns, as rows of the
+        transposed grid, for those by which new columns are. ``"left-out rows"`` leaves out rows for all.
 
     Notes
     -----
-    The row bandwidth comes first, with the columns by themselves (bandwidth 0); then the column bandwidth, which stays
-    0 if no other is better; then the row bandwidth again. By recall if most scores of a complete grid are 0, where the
-    squared error would shrink everything towards 0; otherwise by squared error.
+    Of what is left out the bandwidth comes first, with the other kind by itself (bandwidth 0); then the bandwidth of
+    the other kind, which stays 0 if no other is better; then the first one again. By recall if most scores of a
+    complete grid are 0, where the squared error would shrink everything towards 0; otherwise by squared error.
     """
-    m_A, m_B = Y.shape
-    if m_A < 3:
-        raise ValueError(f"bandwidth='auto' leaves out rows in turn, but there are only {m_A}: give numbers.")
-    recall = is_implicit(Y, complete)
+    several = [m >= FEWEST for m in Y.shape]
+    if not several[0] and (rule != "auto" or not several[1]):
+        counts = f"{Y.shape[0]}" if rule != "auto" else f"{Y.shape[0]} rows and {Y.shape[1]} columns"
+        what = "rows and columns" if rule == "auto" else "rows"
+        raise ValueError(f"bandwidth={rule!r} leaves out {what} in turn, but there are only {counts}: give numbers.")
+    recall, (a, b) = is_implicit(Y, complete), kernels
+    of_rows = _by_left_out_rows(Y, complete, (a, b), max_bytes, rng, self_weight, recall) if several[0] else None
+    if rule != "auto" or not several[1]:
+        assert of_rows is not None
+        return Chosen(of_rows)
+    transposed = sparse.csr_array(Y.T) if is_sparse(Y) else np.ascontiguousarray(Y.T)
+    of_columns = _by_left_out_rows(transposed, complete, (b, a), max_bytes, rng, 0.0, recall)
+    if of_rows is None:
+        return Chosen((of_columns[1], of_columns[0]))
+    return Chosen((of_rows[0], of_columns[0]), (of_columns[1], of_rows[1]))
+
+
+def _by_left_out_rows(
+    Y: Array,
+    complete: bool,
+    kernels: tuple[Kernel, Kernel],
+    max_bytes: float,
+    rng: np.random.RandomState,
+    self_weight: float,
+    recall: bool,
+) -> Pair:
+    m_B = Y.shape[1]
     at = informative_rows(Y, complete, recall)
     most = ROWS if not kernels[1].is_truncated else max(FEWEST_ROWS, min(ROWS, MOST_SCORES // m_B))
     if len(at) > most:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from jointdr.data import Dyads
 from jointdr.estimators import JDR, ViewsTransformer, exponent_of
-from jointdr.prediction.heads.bandwidths import choose_bandwidths
+from jointdr.prediction.heads.bandwidths import RULES, Chosen, Pair, choose_bandwidths
 from jointdr.prediction.heads.entities import Side, Standardizer
 from jointdr.prediction.heads.kernels import Mixture
 from jointdr.prediction.heads.nearest import neighbor_counts
@@ -22,15 +22,42 @@ from jointdr.runtime import Array, check_choice, check_integer, check_number
 
 HEADS = ("auto", "kernel", "bilinear", "kernel_ridge")
 KERNELS = ("gaussian", "cosine")
-Pair = tuple[float, float]  # one number for rows, one for columns
 Sides = tuple[Side, Side]
 
 
-class Bandwidths(NamedTuple):
-    """The bandwidths of rows and columns."""
+class Widths(NamedTuple):
+    """The bandwidths of rows and columns that one call takes."""
 
     coordinates: Pair  # of the first description of entities: coordinates, or raw features without an embedding
     raw: Pair | None = None  # of the second one, raw features, where there is one
+
+
+@dataclass(frozen=True)
+class Bandwidths:
+    """The bandwidths of rows and columns in their two uses, see `Chosen`."""
+
+    new: Widths
+    known: Widths | None = None  # None where they are the same
+
+    def asked(self, rows_are_new: bool, columns_are_new: bool) -> Widths:
+        """Those of a call; pairs of known entities take those for new rows with known columns."""
+        if self.known is None or (rows_are_new and columns_are_new):
+            return self.new
+        use = (self.known, self.new) if columns_are_new else (self.new, self.known)
+        raw = None
+        if use[0].raw is not None and use[1].raw is not None:
+            raw = use[0].raw[0], use[1].raw[1]
+        return Widths((use[0].coordinates[0], use[1].coordinates[1]), raw)
+
+    @staticmethod
+    def of(coordinates: Chosen, raw: Chosen | None = None) -> Bandwidths:
+        """Those of one description, or of two."""
+        new = Widths(coordinates.new, None if raw is None else raw.new)
+        if coordinates.known is None and (raw is None or raw.known is None):
+            return Bandwidths(new)
+        return Bandwidths(
+            new, Widths(coordinates.known or coordinates.new, None if raw is None else raw.known or raw.new)
+        )
 
 
 @dataclass(frozen=True)
@@ -39,8 +66,8 @@ class HeadParameters:
 
     head: str
     kernel: str
-    bandwidth: Pair | None  # None for "auto"
-    raw_bandwidth: Any  # None takes those of the coordinates
+    bandwidth: Pair | str  # or the rule by which they are chosen
+    raw_bandwidth: Pair | str | None  # None takes those of the coordinates
     exponent: float | None  # None for scale="auto"
     adaptive: int | None
     mix: Pair
@@ -72,8 +99,8 @@ class HeadParameters:
         return HeadParameters(
             head=head,
             kernel=kernel,
-            bandwidth=None if _is_auto(given["bandwidth"]) else _check_bandwidths("bandwidth", given["bandwidth"]),
-            raw_bandwidth=raw if raw is None or _is_auto(raw) else _check_bandwidths("raw_bandwidth", raw),
+            bandwidth=_check_bandwidths("bandwidth", given["bandwidth"]),
+            raw_bandwidth=None if raw is None else _check_bandwidths("raw_bandwidth", raw),
             exponent=None if _is_auto(scale) else exponent_of(scale),
             adaptive=adaptive,
             mix=mix,
@@ -121,25 +148,28 @@ def describe_entities(parameters: HeadParameters, dyads: Dyads, embedding: Views
 def find_bandwidths(
     parameters: HeadParameters, dyads: Dyads, sides: Sides, max_bytes: float, random_state: Any = None
 ) -> Bandwidths:
-    """The bandwidths of every description: as given, or chosen on left-out rows."""
+    """The bandwidths of every description: as given, or chosen on left-out entities."""
 
-    def choose(description: int) -> Pair:
+    def choose(description: int, given: Pair | str) -> Chosen:
+        if not isinstance(given, str):
+            return Chosen(given)
         if parameters.head == "bilinear":
-            return (1.0, 1.0)  # which has no kernel
+            return Chosen((1.0, 1.0))  # which has no kernel
         kernels = (sides[0].kernel(description), sides[1].kernel(description))
-        rng = check_random_state(random_state)
-        return choose_bandwidths(dyads.Y, dyads.is_complete, kernels, max_bytes, rng, 1.0 - parameters.borrow)
+        rng, kept = check_random_state(random_state), 1.0 - parameters.borrow
+        found = choose_bandwidths(dyads.Y, dyads.is_complete, kernels, max_bytes, rng, kept, given)
+        return found if parameters.head == "kernel" else Chosen(found.new)
 
-    h = parameters.bandwidth or choose(0)
+    h = choose(0, parameters.bandwidth)
     if len(sides[0].points) == 1:
-        return Bandwidths(h)
+        return Bandwidths.of(h)
     raw = parameters.raw_bandwidth
-    return Bandwidths(h, h if raw is None else choose(1) if _is_auto(raw) else raw)
+    return Bandwidths.of(h, h if raw is None else choose(1, raw))
 
 
-def mixtures_of(parameters: HeadParameters, sides: Sides, bandwidths: Bandwidths) -> tuple[Mixture, Mixture]:
+def mixtures_of(parameters: HeadParameters, sides: Sides, widths: Widths) -> tuple[Mixture, Mixture]:
     """The kernel weights of rows and of columns, of which columns keep a share of their weight for themselves."""
-    (h, raw), mix = bandwidths, parameters.mix
+    (h, raw), mix = widths, parameters.mix
     raws = (None, None) if raw is None else raw
     return (
         sides[0].mixture(h[0], raws[0], mix[0], 0.0),
@@ -162,10 +192,14 @@ def build_head(
     if parameters.head == "bilinear":
         a, b = (Coordinates.linear(side.points[0]) for side in sides)
         return GridRidge.fit(Y, complete, (a, b), parameters.alpha, reduction)
-    mixtures = mixtures_of(parameters, sides, bandwidths)
+    mixtures = mixtures_of(parameters, sides, bandwidths.asked(True, False))
     if parameters.head == "kernel":
-        return GridRegression(Y, complete, mixtures)
-    if min(min(h) for h in bandwidths if h is not None) == 0:
+        grid = GridRegression(Y, complete, mixtures)
+        if bandwidths.known is None:
+            return grid
+        columns, both = (mixtures_of(parameters, sides, bandwidths.asked(rows, True)) for rows in (False, True))
+        return replace(grid, of_new_columns=(replace(grid, kernels=columns), replace(grid, kernels=both)))
+    if min(min(h) for h in bandwidths.new if h is not None) == 0:
         raise ValueError("bandwidth 0 is for head='kernel': kernel_ridge needs positive bandwidths.")
     a, b = (Coordinates.of_kernel(mixture, np.random.RandomState(0)) for mixture in mixtures)
     return GridRidge.fit(Y, complete, (a, b), parameters.alpha, reduction)
@@ -190,8 +224,12 @@ def _is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def _check_bandwidths(name: str, value: Any) -> Pair:
+def _check_bandwidths(name: str, value: Any) -> Pair | str:
+    if isinstance(value, str) and value in RULES:
+        return value
     given = pair_of(value)
     if given is None or min(given) < 0:
-        raise ValueError(f"{name}={value!r} must be 'auto', a number >= 0, or one for rows and one for columns.")
+        raise ValueError(
+            f"{name}={value!r} must be 'auto', 'left-out rows', a number >= 0, or one for rows and one for columns."
+        )
     return given

@@ -10,7 +10,7 @@ import numpy as np
 
 from jointdr.data import Entities
 from jointdr.estimators import ViewsTransformer, estimator_from_arrays, estimator_to_arrays
-from jointdr.prediction.heads.build import Bandwidths, HeadParameters, Sides, build_head, pair_of
+from jointdr.prediction.heads.build import Bandwidths, HeadParameters, Sides, Widths, build_head, pair_of
 from jointdr.prediction.heads.entities import sides_from_arrays, sides_to_arrays
 from jointdr.prediction.heads.head import EntitySet, Tables
 from jointdr.prediction.heads.regression import GridRegression
@@ -51,7 +51,7 @@ class AssociationParts:
         D, similarity = np.zeros(side.count), np.zeros(side.count)
         for t, part in enumerate((1.0 - share, share)[: len(side.points)]):
             if part > 0:
-                h, z = self.bandwidths[t], one.take(side.points, slice(0, 1))[t]
+                h, z = self.bandwidths.new[t], one.take(side.points, slice(0, 1))[t]
                 kernel = side.kernel(t, 1.0 if h is None else h[k])
                 d = kernel.distances(z)
                 if one.indices is not None:
@@ -64,7 +64,9 @@ class AssociationParts:
 
     def to_arrays(self, family: Mapping[str, type]) -> tuple[dict[str, Any], dict[str, Array]]:
         """A part of a header, and arrays; the embedding must be of a class in `family`, which are given by name."""
-        header: dict[str, Any] = {"bandwidths": list(self.bandwidths), "complete": self.head.complete}
+        header: dict[str, Any] = {"bandwidths": list(self.bandwidths.new), "complete": self.head.complete}
+        if self.bandwidths.known is not None:
+            header["known_bandwidths"] = list(self.bandwidths.known)
         if self.truncation is not None:
             header["truncation"] = self.truncation.as_dict()
         header["sides"], arrays = sides_to_arrays(self.sides)
@@ -86,16 +88,25 @@ class AssociationParts:
         """The inverse of `to_arrays`; a ValueError unless they are of so many entities with so many features."""
         embedding = embedding_from_arrays(header["embedding"], arrays, family) if "embedding" in header else None
         sides = sides_from_arrays(embedding, header["sides"], arrays, n_features)
-        found = [pair for h in header["bandwidths"] if h is not None and (pair := pair_of(h)) is not None]
-        if len(found) != len(sides[0].points) or len(header["bandwidths"]) != 2 or min(map(min, found)) < 0:
-            raise ValueError(f"its bandwidths are {header['bandwidths']}")
+        count = len(sides[0].points)
+        known = header.get("known_bandwidths")
+        bandwidths = Bandwidths(
+            _widths_from(header["bandwidths"], count), None if known is None else _widths_from(known, count)
+        )
         Y, complete = matrix_from_arrays("scores", arrays), bool(header["complete"])
         if tuple(Y.shape) != shape or (sides[0].count, sides[1].count) != shape:
             raise ValueError(f"its scores and coordinates are not those of {shape[0]} rows and {shape[1]} columns")
         truncation = Truncation.from_dict(header["truncation"]) if "truncation" in header else None
-        bandwidths = Bandwidths(*found)
         head = build_head(parameters, Y, complete, sides, bandwidths)
         return AssociationParts(embedding, sides, bandwidths, head, truncation, parameters.mix)
+
+
+def _widths_from(kept: Any, count: int) -> Widths:
+    """Bandwidths of so many descriptions from a header; a ValueError if they are none."""
+    found = [pair for h in kept if h is not None and (pair := pair_of(h)) is not None]
+    if len(found) != count or len(kept) != 2 or min(map(min, found)) < 0:
+        raise ValueError(f"its bandwidths are {kept}")
+    return Widths(*found)
 
 
 def embedding_to_arrays(

@@ -46,6 +46,8 @@ class GridRegression(Head):
     kernels: tuple[AnyKernel, AnyKernel]  # of the row and of the column entities
     # The weights between all known rows and between all known columns, where they are kept: see `hold_weights`.
     held: tuple[Array | None, Array | None] = field(default=(None, None), compare=False, repr=False)
+    # The same scores with other kernels: for new columns with known rows, and with new rows.
+    of_new_columns: tuple[GridRegression, GridRegression] | None = field(default=None, compare=False, repr=False)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -60,6 +62,12 @@ class GridRegression(Head):
     def mean(self) -> float:
         return float(self.Y.sum()) / max(self.Y.nnz if not self.complete else self.Y.shape[0] * self.Y.shape[1], 1)
 
+    def asked(self, rows: EntitySet, columns: EntitySet) -> GridRegression:
+        """The regression with the kernels for these entities."""
+        if self.of_new_columns is None or columns.tables is None:
+            return self
+        return self.of_new_columns[0 if rows.tables is None else 1]
+
     # ---------------------------------------------------------------- the contract of a head
 
     def scorer(self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False) -> Scorer:
@@ -72,6 +80,8 @@ class GridRegression(Head):
         O(rows · |Y| + rows · m_B · columns) for |Y| stored scores; only the first where the second bandwidth is 0. For
         few columns sums over columns come first: O(rows · m_A · columns + |Y| · columns).
         """
+        if (grid := self.asked(rows, columns)) is not self:
+            return grid.scorer(rows, columns, max_bytes, count)
         weights = self.column_weights(columns, max_bytes)
         if self._sums_columns_first(rows, weights, max_bytes):
             return self._scorer_by_columns(rows, weights, count)
@@ -84,6 +94,8 @@ class GridRegression(Head):
 
     def neighbor_counter(self, rows: EntitySet, columns: EntitySet, max_bytes: float) -> Callable[[slice], Array]:
         """A function to the effective number of known pairs behind each score of `scorer`; on a grid without scores."""
+        if (grid := self.asked(rows, columns)) is not self:
+            return grid.neighbor_counter(rows, columns, max_bytes)
         if not self.complete:
             scorer = self.scorer(rows, columns, max_bytes, count=True)
             return lambda at: scorer(at).notes["neighbors"]
@@ -117,7 +129,7 @@ class GridRegression(Head):
 
     def pair_weights(self, row: EntitySet, column: EntitySet) -> Any:
         """The share of each known score in the prediction of one pair: `Products`, or CSR with the pattern of Y."""
-        sides = zip(self.kernels, (row, column), strict=True)
+        sides = zip(self.asked(row, column).kernels, (row, column), strict=True)
         K, L = (dense(kernel_weights(kernel, one, slice(0, 1)))[0] for kernel, one in sides)
         if self.complete and not is_sparse(self.Y):
             return Products(normalize_weights(K), normalize_weights(L))
@@ -139,7 +151,12 @@ class GridRegression(Head):
             from jointdr.prediction.heads.regression_device import DeviceRegression
 
             require_device(device)
-            self._on_devices[device] = DeviceRegression(self.Y, self.complete, self.kernels, self.held, str(device))
+            others = self.of_new_columns
+            if others is not None:
+                others = others[0].place_on(device), others[1].place_on(device)
+            self._on_devices[device] = DeviceRegression(
+                self.Y, self.complete, self.kernels, self.held, others, str(device)
+            )
         return self._on_devices[device]
 
     @cached_property
@@ -160,11 +177,20 @@ class GridRegression(Head):
         8 m² bytes for m entities, and not for those that this does not fit into `max_bytes` for. Answers about a single
         known row or column then take O(|Y| + m_A² + m_B²) without evaluating a kernel.
         """
+        others = self.of_new_columns
+        if others is not None:
+            others = others[0]._hold_sides(max_bytes, (0,)), others[1]
+        return replace(self._hold_sides(max_bytes, (0, 1)), of_new_columns=others)
+
+    def _hold_sides(self, max_bytes: float, sides: tuple[int, ...]) -> Self:
         held = [
             kernel.weights_at(None, slice(0, kernel.count))
-            if isinstance(kernel, Mixture) and not kernel.is_truncated and 8.0 * kernel.count**2 <= max_bytes
+            if k in sides
+            and isinstance(kernel, Mixture)
+            and not kernel.is_truncated
+            and 8.0 * kernel.count**2 <= max_bytes
             else None
-            for kernel in self.kernels
+            for k, kernel in enumerate(self.kernels)
         ]
         return replace(self, held=(held[0], held[1]))
 

@@ -31,6 +31,9 @@ class DeviceRegression(GridRegression):
 
     def scorer(self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False) -> Scorer:
         """A function that predicts the scores of some rows with all columns, as `GridRegression.scorer`."""
+        if (grid := self.asked(rows, columns)) is not self:
+            grid.__dict__.setdefault("_scores_on_device", self._scores_on_device)  # which all of them share
+            return grid.scorer(rows, columns, max_bytes, count)
         by_themselves = columns.is_everything and self.kernels[1].is_identity
         sides = self.kernels[:1] if by_themselves else self.kernels
         if not all(_is_simple(part) for kernel in sides for part in _parts(kernel)):

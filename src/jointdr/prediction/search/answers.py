@@ -27,16 +27,20 @@ from jointdr.prediction.search.large import choose_recipe, fit_large, is_large
 from jointdr.prediction.search.learned import LearnedSimilarities
 from jointdr.prediction.search.menu import Options, kernel_options, screen, with_profiles
 from jointdr.prediction.search.parts import Part, fit_effects, known_scores, make_parts, new_sides
+from jointdr.prediction.search.progress import SearchProgress
 from jointdr.prediction.search.sampling import sample_entities
 from jointdr.prediction.search.stack import Stacked, is_no_better, stack_trials
-from jointdr.runtime import Array, Progress
+from jointdr.runtime import Array
 
 QUESTIONS: tuple[By, ...] = ("rows", "columns", "both", "pairs")
 SCREENED = 700  # entities of a kind that recipes are screened on, at most
 SOLVED = 500  # the same where only some pairs are known, and every fit takes conjugate gradients
 FOLDS = 5
 ENOUGH = {True: 3, False: 2}  # folds that are held out in turn where data is large, of complete grids and of others
+MANY = 5000  # known pairs of which three of the folds are enough to compare settings
 SIDE_BY_SIDE = 5_000_000  # pairs of which two questions are worked on at a time, at most
+SETTINGS = 30  # that are screened besides kernels, about
+RECIPES = 6  # that are fitted to all entities, about
 PERCENTILES = 200  # known rows whose unknown pairs give the ranks of scores
 
 
@@ -56,10 +60,12 @@ class Answer:
     baseline : float
         That of row and column effects alone: popularity, for implicit feedback.
     calibration : Calibration or None
-    failures : dict of str to str
-        Recipes that could not be fitted, and why.
+    failures : dict
+        Recipes that could not be fitted, or what they are in words, and why.
     fits : int
         Complete fits that were made to choose.
+    measures : dict
+        Familiar figures of the same held-out predictions, by name: of the whole, and of effects alone.
     """
 
     by: By
@@ -70,8 +76,9 @@ class Answer:
     error: float = float("nan")
     baseline: float = float("nan")
     calibration: Calibration | None = None
-    failures: dict[str, str] = field(default_factory=dict)
+    failures: dict[Recipe | str, str] = field(default_factory=dict)
     fits: int = 0
+    measures: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def is_baseline(self) -> bool:
@@ -95,17 +102,19 @@ class ChoiceTask:
         return feature_kinds(self.dyads.A, is_large(self.dyads)), feature_kinds(self.dyads.B, is_large(self.dyads))
 
 
-def choose_answers(task: ChoiceTask, progress: bool | None = None) -> list[Answer]:
+def choose_answers(task: ChoiceTask, bar: SearchProgress) -> list[Answer]:
     """An answer for each question; the same for the same random state, whichever others are asked."""
     rng = check_random_state(task.random_state)
     seeds = dict(zip(QUESTIONS, rng.randint(2**31 - 1, size=len(QUESTIONS)), strict=True))
-    found = []
-    with warnings.catch_warnings(), Progress(len(task.uses), "choosing", progress) as bar:
+
+    def choose(by: By) -> Answer:
+        answer = choose_answer(task, by, np.random.RandomState(seeds[by]), bar)
+        bar.answer(by)
+        return answer
+
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of settings that are only tried
-        for answer in _in_threads(task, lambda by: choose_answer(task, by, np.random.RandomState(seeds[by]))):
-            found.append(answer)
-            bar.step()
-    return found
+        return list(_in_threads(task, choose))
 
 
 def _in_threads(task: ChoiceTask, choose: Callable[[By], Answer]) -> Iterator[Answer]:
@@ -126,7 +135,7 @@ def _in_threads(task: ChoiceTask, choose: Callable[[By], Answer]) -> Iterator[An
             yield from (dear_first[by].result() for by in task.uses)
 
 
-def choose_answer(task: ChoiceTask, by: By, rng: np.random.RandomState) -> Answer:
+def choose_answer(task: ChoiceTask, by: By, rng: np.random.RandomState, bar: SearchProgress) -> Answer:
     """The answer to one question."""
     dyads, implicit = task.dyads, task.dyads.is_implicit
     new = new_sides(by)
@@ -135,11 +144,15 @@ def choose_answer(task: ChoiceTask, by: By, rng: np.random.RandomState) -> Answe
     small = sample_entities(dyads, by, most, rng)
     sample = _bench(task, small, by, rng, np.float32)
     sample.parts = sample.parts[:FOLDS]
+    sample.tell = lambda: bar.try_setting(by, sample.cost)
+    bar.expect(by, _expected_cost(sample, small.shape, (0, 0) if is_large(dyads) else dyads.shape))
     recipes, answer = _screen_sample(task, sample, by, simple)
     if answer is not None:
         return answer
     bench = _bench(task, dyads, by, rng, np.float64 if small is dyads else np.float32)
     bench.failures |= sample.failures
+    bench.tell = lambda: bar.try_setting(by, bench.cost)
+    bar.expect(by, (len(recipes) + 1) * bench.cost, more=True)
     baseline = bench.try_recipe(simple)[0]
     trials = [baseline]
     for recipe in recipes:
@@ -158,7 +171,16 @@ def choose_answer(task: ChoiceTask, by: By, rng: np.random.RandomState) -> Answe
         _calibrate(stacked, bench.parts, by, implicit),
         bench.failures,
         bench.fits,
+        bench.familiar_figures(stacked.predictions, baseline.predictions),
     )
+
+
+def _expected_cost(bench: Bench, sampled: tuple[int, int], whole: tuple[int, int]) -> float:
+    """About what it costs to screen settings on a sample, and to fit the best of them to all entities."""
+    learned = bench.similarities.learn is not None
+    screened = SETTINGS + sum(len(kernel_options(side, learned)) for side in bench.similarities.descriptions)
+    larger = whole[0] * whole[1] * sum(whole) / (sampled[0] * sampled[1] * sum(sampled))
+    return bench.cost * (screened + RECIPES * larger)
 
 
 def _screen_sample(task: ChoiceTask, bench: Bench, by: By, simple: Recipe) -> tuple[list[Recipe], Answer | None]:
@@ -184,8 +206,20 @@ def _choose_large(bench: Bench, by: By, sides: Sides, simple: Recipe) -> Answer:
     if best is None or is_no_better(best.values, baseline.values):
         best = baseline
     error = float(np.std(best.values, ddof=1) / np.sqrt(len(best.values))) if len(best.values) > 1 else np.nan
-    scores = (best.mean,)
-    return Answer(by, (best.recipe,), (1.0,), scores, best.mean, error, baseline.mean, None, bench.failures, bench.fits)
+    figures = bench.familiar_figures(best.predictions, baseline.predictions)
+    return Answer(
+        by,
+        (best.recipe,),
+        (1.0,),
+        (best.mean,),
+        best.mean,
+        error,
+        baseline.mean,
+        None,
+        bench.failures,
+        bench.fits,
+        figures,
+    )
 
 
 def _screen_recipes(bench: Bench, by: By, options: Any, dyads: Dyads, implicit: bool) -> list[Recipe]:
@@ -193,7 +227,7 @@ def _screen_recipes(bench: Bench, by: By, options: Any, dyads: Dyads, implicit: 
     try:
         recipes = screen(bench, by, options, dyads.is_complete)
     except ValueError as error:
-        bench.failures["screening"] = str(error)
+        bench.failures["all other settings"] = str(error)
         return []
     if not recipes:
         return []
@@ -207,7 +241,16 @@ def _screen_recipes(bench: Bench, by: By, options: Any, dyads: Dyads, implicit: 
             value = max(trial.mean for trial in trials)
             if kind not in by_kind or value > by_kind[kind][1]:
                 by_kind[kind] = recipe, value
-    return [*(recipe for recipe, _ in sorted(by_kind.values(), key=lambda item: -item[1])), *recipes]
+    found = [*(recipe for recipe, _ in sorted(by_kind.values(), key=lambda item: -item[1])), *recipes]
+    return found if max(bench.scores.Y.shape) == max(dyads.shape) else _worth_complete_fits(bench, found)
+
+
+def _worth_complete_fits(bench: Bench, recipes: Sequence[Recipe]) -> list[Recipe]:
+    """Those without profiles, and those whose profiles gain on a sample of the entities; the best there first."""
+    values = {recipe: max((trial.mean for trial in bench.try_recipe(recipe)), default=-np.inf) for recipe in recipes}
+    plain = max((value for recipe, value in values.items() if max(recipe.profiles) == 0), default=-np.inf)
+    kept = [recipe for recipe, value in values.items() if max(recipe.profiles) == 0 or value > plain]
+    return sorted(kept, key=lambda recipe: -values[recipe])
 
 
 def _distinct(trials: Sequence[RecipeTrial]) -> list[RecipeTrial]:
@@ -239,7 +282,7 @@ def _bench(task: ChoiceTask, dyads: Dyads, by: By, rng: np.random.RandomState, d
         parts = parts[: ENOUGH[task.dyads.is_complete]]
     raw = [raw_descriptions(dyads, k, kinds) for k, kinds in enumerate(task.kinds)]
     learn = None if task.embedding is None else LearnedSimilarities(dyads, task.embedding)
-    if is_large(task.dyads):
+    if is_large(task.dyads) or (by == "pairs" and not implicit and held >= MANY):
         parts = parts[:3]
     return Bench(scores, parts, Similarities((raw[0], raw[1]), learn, dtype), task.criterion, implicit, groups)
 

@@ -12,7 +12,7 @@ from jointdr.data import By, minor_groups
 from jointdr.prediction.heads.descriptions import Description
 from jointdr.prediction.heads.spectra import ROUGH, KernelSpectrum, leave_out
 from jointdr.prediction.heads.stages import CONSTANT, GivenKernels, Recipe, Scores, Term, fit_stages, mix_similarities
-from jointdr.prediction.search.criterion import judge_predictions
+from jointdr.prediction.search.criterion import FAMILIAR, judge_predictions
 from jointdr.prediction.search.parts import Part
 from jointdr.runtime import Array
 
@@ -77,7 +77,14 @@ class Bench:
         self.trials: dict[Recipe, list[RecipeTrial]] = {}
         self.coefficients: dict[tuple[Recipe, int], Array] = {}  # of first stages
         self.fits = 0
-        self.failures: dict[str, str] = {}
+        self.failures: dict[Recipe | str, str] = {}
+        self.tell: Callable[[], None] = lambda: None  # called whenever a recipe was tried
+
+    @property
+    def cost(self) -> float:
+        """That of trying a recipe, in operations, but for a factor."""
+        m_A, m_B = self.scores.Y.shape
+        return float(len(self.parts) * m_A * m_B * (m_A + m_B))
 
     def kernel(self, k: int, terms: Sequence[Term], part: int) -> Array:
         """The kernel between all entities, without profiles and constant."""
@@ -107,6 +114,7 @@ class Bench:
         """The stages of a recipe, each as a trial; none if it fails."""
         if recipe not in self.trials:
             trials = self.trials[recipe] = self._try(recipe)
+            self.tell()
             for count, trial in enumerate(trials, start=1):  # shorter chains begin in the same way
                 self.trials.setdefault(trial.recipe, trials[:count])
         return self.trials[recipe]
@@ -119,12 +127,16 @@ class Bench:
                     found.append(self._fit(recipe, number, part))
             trials = []
             for stage, predictions in enumerate(zip(*found, strict=True)):
-                values = [self.judge(P, part) for P, part in zip(predictions, self.parts, strict=True)]
+                is_finite = all(np.isfinite(P).all() for P in predictions)
+                values = [self.judge(P, part) for P, part in zip(predictions, self.parts, strict=True) if is_finite]
+                if not is_finite or not np.isfinite(values).all():
+                    self.failures[recipe] = "Its predictions are not finite."
+                    continue
                 rounds = recipe.rounds - len(found[0]) + 1 + stage
                 trials.append(RecipeTrial(replace(recipe, rounds=rounds), np.array(values), tuple(predictions)))
-            return [trial for trial in trials if np.isfinite(trial.values).all()]
+            return trials
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
-            self.failures[repr(recipe)] = f"{type(error).__name__}: {error}"
+            self.failures[recipe] = f"{type(error).__name__}: {error}"
             return []
 
     def _fit(self, recipe: Recipe, number: int, part: Part) -> list[Array]:
@@ -158,7 +170,11 @@ class Bench:
         """
         if any(self._is_learned(k, recipe.terms(k)) for k in (0, 1)):
             return pairs[len(pairs) // 2]
-        a, b = (KernelSpectrum.of(self.kernel(k, recipe.terms(k), 0) + CONSTANT) for k in (0, 1))
+        try:
+            a, b = (KernelSpectrum.of(self.kernel(k, recipe.terms(k), 0) + CONSTANT) for k in (0, 1))
+        except np.linalg.LinAlgError as error:
+            self.failures[recipe] = f"{type(error).__name__}: {error}"
+            return pairs[len(pairs) // 2]
         Y, judged = self.scores.Y, self._outside_major_groups()
         found = []
         for pair in pairs:
@@ -176,7 +192,18 @@ class Bench:
         ]
         return np.logical_and.outer(sides[0], sides[1])
 
-    def judge(self, predictions: Array, part: Part) -> float:
+    def judge(self, predictions: Array, part: Part, criterion: str | None = None) -> float:
         return judge_predictions(
-            self.criterion, predictions, part.truth, part.judged, part.by == "columns", self.implicit
+            criterion or self.criterion, predictions, part.truth, part.judged, part.by == "columns", self.implicit
         )
+
+    def familiar_figures(self, model: Sequence[Array], baseline: Sequence[Array]) -> dict[str, tuple[float, float]]:
+        """The means over all parts of what is usually reported, of the predictions of a model and of the baseline."""
+        found = {}
+        for name in FAMILIAR[self.implicit]:
+            means = []
+            for predictions in (model, baseline):
+                values = [self.judge(P, part, name) for P, part in zip(predictions, self.parts, strict=True)]
+                means.append(abs(float(np.mean(values))))  # the criterion of RMSE is its negative
+            found[name] = (means[0], means[1])
+        return found

@@ -15,6 +15,9 @@ RECALL_AT = (10, 30, 100)
 
 RANKINGS = ("recall", "average precision", "nDCG")
 CRITERIA = ("auto", *RANKINGS, "RMSE", "concordance")
+# What the papers of this field report, besides the criterion that models are chosen by: of 0/1 and of graded scores.
+FAMILIAR = {True: ("recall", "average precision"), False: ("RMSE", "concordance")}
+
 MOST_COMPARED = 20_000  # pairs whose order is looked at, for the concordance
 
 
@@ -26,6 +29,21 @@ def check_criterion(criterion: str, implicit: bool) -> str:
     if criterion in CRITERIA[4:] and implicit:
         raise ValueError(f"criterion={criterion!r} is for graded scores: take one of {list(RANKINGS)}, or 'auto'.")
     return criterion
+
+
+def criterion_in_words(criterion: str, implicit: bool) -> str:
+    """The definition of a held-out score."""
+    if criterion == "auto" and implicit:
+        return "the mean of recall (at 10, 30 and 100), average precision, and average precision of all pairs together"
+    words = {
+        "auto": "the mean of 1 − RMSE/σ and 2 C − 1, with the standard deviation σ and the concordance C",
+        "recall": "recall, the mean at 10, 30 and 100",
+        "average precision": "average precision",
+        "nDCG": "nDCG",
+        "RMSE": "minus the root mean square error",
+        "concordance": "the concordance, the share of pairs in the right order",
+    }
+    return words[criterion]
 
 
 def judge_predictions(

@@ -40,7 +40,11 @@ def choose_recipe(
         cheap = [Recipe("kronecker", linear[0][0], linear[1][0], (p, p), effects) for p in PENALTIES]
         tried = [trial for recipe in cheap for trial in bench.try_recipe(recipe)]
         best = max(tried, key=lambda trial: trial.mean, default=None)
-    dear = screen(bench, by, options, complete=False)
+    try:
+        dear = screen(bench, by, options, complete=False)
+    except ValueError as error:
+        bench.failures["all other settings"] = str(error)
+        dear = []
     for recipe in dear:
         plain = replace(recipe, profiles=(0.0, 0.0), profile="filled", rounds=0)
         if plain.head == "kronecker":

@@ -11,7 +11,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from jointdr.data import Dyads
 from jointdr.directions import RankError
-from jointdr.estimators import JDR, ViewsTransformer
+from jointdr.estimators import JDR, ViewsTransformer, compose_embedding
 from jointdr.prediction.heads.descriptions import Description
 from jointdr.prediction.search.parts import Part
 from jointdr.runtime import Array, is_sparse
@@ -69,7 +69,7 @@ def fit_embedding(embedding: ViewsTransformer, dyads: Dyads) -> ViewsTransformer
     fitted = _fit_as_far_as_it_goes(embedding, narrow.dyads)
     if fitted is None or narrow.dyads is dyads:
         return fitted
-    return fitted.compose(narrow.maps, dyads.feature_names)
+    return compose_embedding(fitted, narrow.maps, dyads.feature_names)
 
 
 def _fit_as_far_as_it_goes(embedding: ViewsTransformer, dyads: Dyads) -> ViewsTransformer | None:

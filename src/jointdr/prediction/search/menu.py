@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from jointdr.data import By
@@ -53,7 +54,11 @@ def screen(bench: Bench, by: By, options: tuple[Options, Options], complete: boo
     start = Recipe("kronecker", options[0][0], options[1][0], (START, START), effects)
     if by == "pairs":  # known scores describe entities best, and kernels have to suit what they leave
         start = replace(start, profiles=(0.5, 0.5), profile="known" if bench.implicit else "filled", rounds=1)
-    best = _best(bench, [start])
+    pairs_of_kernels = [(a, options[1][0]) for a in options[0]] + [(options[0][0], b) for b in options[1][1:]]
+    found = (_try_last(bench, [replace(start, rows=a, columns=b)]) for a, b in pairs_of_kernels)
+    best = next((trials[0] for trials in found if trials), None)  # the first one, unless it cannot be fitted
+    if best is None:
+        return []
     sides = (0, 1) if new[0] or not new[1] else (1, 0)
     for k in sides:
         trials = _try_last(bench, [_with_kernel(best.recipe, k, option) for option in options[k]])
@@ -79,7 +84,8 @@ def screen(bench: Bench, by: By, options: tuple[Options, Options], complete: boo
         two = replace(plain, head="two-step", effects=(False, False))
         pairs = [(p, q) for p in TWO_STEPS for q in TWO_STEPS]
         recipes.append(replace(two, penalties=bench.best_penalties(two, by, pairs)))
-    recipes.append(_neighbors(bench, plain, new))
+    with suppress(ValueError):  # where none of these can be fitted, as the failures of the bench say
+        recipes.append(_neighbors(bench, plain, new))
     return recipes
 
 

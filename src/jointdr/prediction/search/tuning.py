@@ -231,9 +231,10 @@ class _SharedBench(_Bench):
                 warnings.simplefilter("ignore")
                 head = build_head(parameters, train.Y, train.is_complete, sides, bandwidths, ROUGH_REDUCTION)
                 return head.scorer(*new, self.max_bytes)(slice(0, new[0].count)).scores
-        (h, raw), mix = bandwidths, parameters.mix
+        widths = bandwidths.asked(*(X is not None for X in self.split.new))
+        (h, raw), mix = widths, parameters.mix
         raw = raw or (0.0, 0.0)
-        grid = GridRegression(train.Y, train.is_complete, mixtures_of(parameters, sides, bandwidths))
+        grid = GridRegression(train.Y, train.is_complete, mixtures_of(parameters, sides, widths))
         row_key, column_key = (h[0], raw[0], mix[0]), (h[1], raw[1], mix[1], parameters.borrow)
         if row_key not in self.sums:
             if sum(bytes_of(part) for sums in self.sums.values() for part in sums) > self.budget:

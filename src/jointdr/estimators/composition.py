@@ -1,0 +1,30 @@
+"""Embeddings of tables that were mapped linearly before the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sklearn.base import clone
+
+from jointdr.estimators.base import ViewsTransformer
+from jointdr.runtime import Array
+
+
+def compose_embedding(
+    fitted: ViewsTransformer, maps: Sequence[Array | None], feature_names: Sequence[Array | None]
+) -> ViewsTransformer:
+    """The same embedding, of the tables X whose products X W it was fitted to; without moments.
+
+    Parameters
+    ----------
+    fitted : ViewsTransformer
+    maps : one (n_k, q_k) array W with orthonormal columns for each view, or None where X is the table itself
+    feature_names : names of the n_k features of each view, or None
+    """
+    found = clone(fitted)
+    found.solution_ = fitted.solution_.compose(maps)
+    found.view_names_, found.response_ = fitted.view_names_, fitted.response_
+    found.moments_used_ = fitted.moments_used_
+    found.n_features_per_view_ = tuple(len(U) for U in found.solution_.bases)
+    found.feature_names_per_view_ = tuple(feature_names)
+    return found
