@@ -33,7 +33,7 @@ def held_out_predictions(scores, implicit, by, recipe, dyads):
     rng = np.random.RandomState(0)
     parts = make_parts(scores, implicit, by, 3, rng)
     raw = (raw_descriptions(dyads, 0), raw_descriptions(dyads, 1))
-    similarities = Similarities(raw, LearnedSimilarities(dyads, JDR(2, ridge=1.0)))
+    similarities = Similarities(raw, LearnedSimilarities(dyads, JDR(2, ridge=1.0), (None, None)))
     bench = Bench(scores, parts, similarities, "auto", implicit)
     fitted = [bench.try_recipe(recipe)[-1].predictions[n] for n in range(len(parts))]
     assert not bench.failures

@@ -17,7 +17,7 @@ from jointdr.prediction.search.answers import QUESTIONS, Answer, ChoiceTask, cho
 from jointdr.prediction.search.bench import Sides
 from jointdr.prediction.search.criterion import check_criterion
 from jointdr.prediction.search.large import is_large
-from jointdr.prediction.search.learned import default_embedding, fit_embedding
+from jointdr.prediction.search.learned import Maps, default_embedding, fit_embedding, leading_features
 from jointdr.prediction.search.progress import SearchProgress
 from jointdr.runtime import Array, check_integer
 
@@ -140,14 +140,16 @@ def fit_automatic(
         embedding = default_embedding(dyads)
     elif embedding is not None and min(dyads.n_features) == 0:
         embedding = None
+    maps: Maps = (None, None) if embedding is None else leading_features(dyads)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its coordinates are one description of several
+        fitted = None if embedding is None else fit_embedding(embedding, dyads, maps)
+    embedding = None if fitted is None else embedding
     chosen_by = (parameters.uses, parameters.criterion, parameters.max_fits)
-    task = ChoiceTask(dyads, *chosen_by, embedding, random_state, groups)
+    task = ChoiceTask(dyads, *chosen_by, embedding, random_state, groups, maps)
     with SearchProgress(parameters.uses, progress) as bar:
         answers = tuple(choose_answers(task, bar))
         bar.fit()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # its coordinates are one description of several
-            fitted = None if embedding is None else fit_embedding(embedding, dyads)
         tables = (tables_of(dyads, 0), tables_of(dyads, 1))
         descriptions = describe_sides(dyads, fitted)
         head = fit_answers(dyads, answers, descriptions)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,8 +25,14 @@ from jointdr.prediction.heads.spectra import EXACT, FINE
 from jointdr.prediction.heads.stages import Recipe, Scores, SmoothingStage, Term, fit_stages
 from jointdr.prediction.search.bench import Bench, RecipeTrial, Sides, Similarities
 from jointdr.prediction.search.large import choose_recipe, fit_large, is_large
-from jointdr.prediction.search.learned import LearnedSimilarities
-from jointdr.prediction.search.menu import Options, kernel_options, screen, with_profiles
+from jointdr.prediction.search.learned import LearnedSimilarities, Maps
+from jointdr.prediction.search.menu import (
+    Options,
+    kernel_options,
+    neighbors_in_coordinates,
+    screen,
+    with_profiles,
+)
 from jointdr.prediction.search.parts import Part, fit_effects, known_scores, make_parts, new_sides
 from jointdr.prediction.search.progress import SearchProgress
 from jointdr.prediction.search.sampling import sample_entities
@@ -96,6 +103,7 @@ class ChoiceTask:
     embedding: ViewsTransformer | None
     random_state: Any = None
     groups: Groups | None = None
+    maps: Maps = (None, None)  # of wide tables, before they are embedded
 
     @property
     def kinds(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -105,58 +113,75 @@ class ChoiceTask:
 def choose_answers(task: ChoiceTask, bar: SearchProgress) -> list[Answer]:
     """An answer for each question; the same for the same random state, whichever others are asked."""
     rng = check_random_state(task.random_state)
-    seeds = dict(zip(QUESTIONS, rng.randint(2**31 - 1, size=len(QUESTIONS)), strict=True))
-
-    def choose(by: By) -> Answer:
-        answer = choose_answer(task, by, np.random.RandomState(seeds[by]), bar)
-        bar.answer(by)
-        return answer
-
+    seeds = rng.randint(2**31 - 1, size=len(QUESTIONS))
+    rngs = {by: np.random.RandomState(seed) for by, seed in zip(QUESTIONS, seeds, strict=True)}
+    few = task.dyads.shape[0] * task.dyads.shape[1] <= SIDE_BY_SIDE
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of settings that are only tried
-        return list(_in_threads(task, choose))
+        screened = _for_each_question(task.uses, lambda by: screen_question(task, by, rngs[by], bar))
+
+        def choose(by: By) -> Answer:
+            answer = screened[by].answer or choose_answer(task, by, screened[by], rngs[by], bar)
+            bar.answer(by)
+            return answer
+
+        return list(_for_each_question(task.uses, choose, few, max(task.dyads.shape) <= SCREENED).values())
 
 
-def _in_threads(task: ChoiceTask, choose: Callable[[By], Answer]) -> Iterator[Answer]:
-    """The answers in their order, on as many cores as products of matrices may take.
+def _for_each_question(
+    uses: Sequence[By], work: Callable[[By], Any], side_by_side: bool = True, is_small: bool = True
+) -> dict[By, Any]:
+    """The results of all questions, on as many cores as products of matrices may take.
 
     Questions side by side with one thread each are faster than one after the other with all of them, because
-    eigenvectors gain little by threads. Very large data is held once.
+    eigenvectors of small matrices gain nothing by threads. Large data is held once.
     """
     threads = min([joblib.cpu_count(), *(p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas")])
-    workers = min(threads, len(task.uses)) if task.dyads.shape[0] * task.dyads.shape[1] <= SIDE_BY_SIDE else 1
-    alone = workers > 1 or max(task.dyads.shape) <= SCREENED
-    with threadpool_limits(1 if alone else threads, user_api="blas"):
+    workers = min(threads, len(uses)) if side_by_side else 1
+    with threadpool_limits(1 if workers > 1 or is_small else threads, user_api="blas"):
         if workers == 1:
-            yield from map(choose, task.uses)
-            return
+            return {by: work(by) for by in uses}
         with ThreadPoolExecutor(workers) as pool:
-            dear_first = {by: pool.submit(choose, by) for by in sorted(task.uses, reverse=True)}
-            yield from (dear_first[by].result() for by in task.uses)
+            dear_first = {by: pool.submit(work, by) for by in sorted(uses, reverse=True)}
+            return {by: dear_first[by].result() for by in uses}
 
 
-def choose_answer(task: ChoiceTask, by: By, rng: np.random.RandomState, bar: SearchProgress) -> Answer:
-    """The answer to one question."""
-    dyads, implicit = task.dyads, task.dyads.is_implicit
-    new = new_sides(by)
-    simple = Recipe("effects", effects=(not new[0], not new[1]))
+@dataclass(frozen=True)
+class Screened:
+    """What a sample of the entities leaves to choose from: recipes, or the answer where that is all there is to do."""
+
+    recipes: list[Recipe]
+    answer: Answer | None
+    failures: dict[Recipe | str, str]
+    is_whole: bool  # whether the sample has all entities
+
+
+def screen_question(task: ChoiceTask, by: By, rng: np.random.RandomState, bar: SearchProgress) -> Screened:
+    """Recipes for one question that are worth complete fits."""
+    dyads = task.dyads
     most = SCREENED if dyads.is_complete and not is_large(dyads) else SOLVED
     small = sample_entities(dyads, by, most, rng)
     sample = _bench(task, small, by, rng, np.float32)
     sample.parts = sample.parts[:FOLDS]
     sample.tell = lambda: bar.try_setting(by, sample.cost)
     bar.expect(by, _expected_cost(sample, small.shape, (0, 0) if is_large(dyads) else dyads.shape))
-    recipes, answer = _screen_sample(task, sample, by, simple)
-    if answer is not None:
-        return answer
-    bench = _bench(task, dyads, by, rng, np.float64 if small is dyads else np.float32)
-    bench.failures |= sample.failures
+    recipes, answer = _screen_sample(task, sample, by)
+    return Screened(recipes, answer, sample.failures, small is dyads)
+
+
+def choose_answer(
+    task: ChoiceTask, by: By, screened: Screened, rng: np.random.RandomState, bar: SearchProgress
+) -> Answer:
+    """The answer to one question, by complete fits."""
+    dyads, implicit, simple = task.dyads, task.dyads.is_implicit, _simple_recipe(by)
+    bench = _bench(task, dyads, by, rng, np.float64 if screened.is_whole else np.float32)
+    bench.failures |= screened.failures
     bench.tell = lambda: bar.try_setting(by, bench.cost)
-    bar.expect(by, (len(recipes) + 1) * bench.cost, more=True)
+    bar.expect(by, (len(screened.recipes) + 1) * bench.cost, more=True)
     baseline = bench.try_recipe(simple)[0]
     trials = [baseline]
-    for recipe in recipes:
-        if small is dyads or bench.fits + (recipe.rounds + 1) * len(bench.parts) <= task.max_fits:
+    for recipe in screened.recipes:
+        if screened.is_whole or bench.fits + (recipe.rounds + 1) * len(bench.parts) <= task.max_fits:
             trials += bench.try_recipe(recipe)
     stacked = stack_trials(bench, _distinct(trials), baseline)
     error = float(np.std(stacked.values, ddof=1) / np.sqrt(len(stacked.values))) if len(stacked.values) > 1 else np.nan
@@ -175,6 +200,12 @@ def choose_answer(task: ChoiceTask, by: By, rng: np.random.RandomState, bar: Sea
     )
 
 
+def _simple_recipe(by: By) -> Recipe:
+    """Row and column effects, of the sides that are known."""
+    new = new_sides(by)
+    return Recipe("effects", effects=(not new[0], not new[1]))
+
+
 def _expected_cost(bench: Bench, sampled: tuple[int, int], whole: tuple[int, int]) -> float:
     """About what it costs to screen settings on a sample, and to fit the best of them to all entities."""
     learned = bench.similarities.learn is not None
@@ -183,8 +214,9 @@ def _expected_cost(bench: Bench, sampled: tuple[int, int], whole: tuple[int, int
     return bench.cost * (screened + RECIPES * larger)
 
 
-def _screen_sample(task: ChoiceTask, bench: Bench, by: By, simple: Recipe) -> tuple[list[Recipe], Answer | None]:
+def _screen_sample(task: ChoiceTask, bench: Bench, by: By) -> tuple[list[Recipe], Answer | None]:
     """Recipes worth complete fits; or the answer, where there is nothing to choose by or very much to fit."""
+    simple = _simple_recipe(by)
     if not bench.parts:
         return [], Answer(by, (simple,), (1.0,))
     sides = bench.similarities.descriptions
@@ -242,15 +274,22 @@ def _screen_recipes(bench: Bench, by: By, options: Any, dyads: Dyads, implicit: 
             if kind not in by_kind or value > by_kind[kind][1]:
                 by_kind[kind] = recipe, value
     found = [*(recipe for recipe, _ in sorted(by_kind.values(), key=lambda item: -item[1])), *recipes]
-    return found if max(bench.scores.Y.shape) == max(dyads.shape) else _worth_complete_fits(bench, found)
+    return found if max(bench.scores.Y.shape) == max(dyads.shape) else _worth_complete_fits(bench, by, found)
 
 
-def _worth_complete_fits(bench: Bench, recipes: Sequence[Recipe]) -> list[Recipe]:
-    """Those without profiles, and those whose profiles gain on a sample of the entities; the best there first."""
+def _worth_complete_fits(bench: Bench, by: By, recipes: Sequence[Recipe]) -> list[Recipe]:
+    """Those without profiles, and those whose profiles gain on a sample of the entities; the best there first.
+
+    A sample has too few scores to learn coordinates from, so that these are tried in any case.
+    """
     values = {recipe: max((trial.mean for trial in bench.try_recipe(recipe)), default=-np.inf) for recipe in recipes}
     plain = max((value for recipe, value in values.items() if max(recipe.profiles) == 0), default=-np.inf)
     kept = [recipe for recipe, value in values.items() if max(recipe.profiles) == 0 or value > plain]
-    return sorted(kept, key=lambda recipe: -values[recipe])
+    kept.sort(key=lambda recipe: -values[recipe])
+    if bench.similarities.learn is not None:
+        with suppress(ValueError):
+            kept.insert(1, neighbors_in_coordinates(bench, by, kept[0]))
+    return list(dict.fromkeys(kept))
 
 
 def _distinct(trials: Sequence[RecipeTrial]) -> list[RecipeTrial]:
@@ -281,7 +320,7 @@ def _bench(task: ChoiceTask, dyads: Dyads, by: By, rng: np.random.RandomState, d
     if few:
         parts = parts[: ENOUGH[task.dyads.is_complete]]
     raw = [raw_descriptions(dyads, k, kinds) for k, kinds in enumerate(task.kinds)]
-    learn = None if task.embedding is None else LearnedSimilarities(dyads, task.embedding)
+    learn = None if task.embedding is None else LearnedSimilarities(dyads, task.embedding, task.maps)
     if is_large(task.dyads) or (by == "pairs" and not implicit and held >= MANY):
         parts = parts[:3]
     return Bench(scores, parts, Similarities((raw[0], raw[1]), learn, dtype), task.criterion, implicit, groups)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.extmath import randomized_svd
+from threadpoolctl import threadpool_limits
 
 from jointdr.data import Dyads
 from jointdr.directions import RankError
@@ -17,40 +16,37 @@ from jointdr.prediction.search.parts import Part
 from jointdr.runtime import Array, is_sparse
 
 RANK = 400  # directions, at most
-RIDGE = 0.1  # of the normalization, in units of the mean variance of features
+RIDGE = 0.3  # of the normalization, in units of the mean variance of features
 WIDEST = 2000  # features of a table that is embedded as it is: their covariance is inverted
 NARROWED = 400  # the features that a wider table is reduced to
 
 
-@dataclass(frozen=True)
-class NarrowTables:
-    """Dyads whose wide tables X are replaced by X W, with the leading right singular vectors W of X.
+Maps = tuple[Array | None, Array | None]  # W of each table X, (n, q); None for a table that stays
 
-    Attributes
-    ----------
-    dyads : Dyads
-    maps : pair of (n, q) arrays, or None for a table that stays
+
+def leading_features(dyads: Dyads) -> Maps:
+    """The leading right singular vectors of each wide table, which map it to its leading features; O(q |X|).
+
+    Scores have no influence.
     """
-
-    dyads: Dyads
-    maps: tuple[Array | None, Array | None]
-
-    @staticmethod
-    def of(dyads: Dyads) -> NarrowTables:
-        """Scores have no influence. O(q |X|) for |X| stored entries."""
-        found = [_leading_features(X) for X in (dyads.A, dyads.B)]
-        if found[0] is None and found[1] is None:
-            return NarrowTables(dyads, (None, None))
-        tables = [X if W is None else np.asarray(X @ W) for X, W in zip((dyads.A, dyads.B), found, strict=True)]
-        return NarrowTables(dyads.replace(tables=tables), (found[0], found[1]))
+    with threadpool_limits(1, user_api="blas"):  # scikit-learn's products and decompositions have threads of their own
+        a, b = (_leading_vectors(X) for X in (dyads.A, dyads.B))
+    return a, b
 
 
-def _leading_features(X: Array) -> Array | None:
+def _leading_vectors(X: Array) -> Array | None:
     q = min(NARROWED, X.shape[0] // 2)
     if X.shape[1] <= WIDEST or q < 1:
         return None
-    values = X.astype(float, copy=False)
-    return np.asarray(randomized_svd(values, q, n_iter=2, random_state=0)[2].T)
+    return np.asarray(randomized_svd(X.astype(float, copy=False), q, n_iter=2, random_state=0)[2].T)
+
+
+def narrow_tables(dyads: Dyads, maps: Maps) -> Dyads:
+    """The dyads with tables X W."""
+    if maps[0] is None and maps[1] is None:
+        return dyads
+    sides = zip((dyads.A, dyads.B), maps, strict=True)
+    return dyads.replace(tables=[X if W is None else np.asarray(X @ W) for X, W in sides])
 
 
 def default_embedding(dyads: Dyads) -> JDR | None:
@@ -60,16 +56,16 @@ def default_embedding(dyads: Dyads) -> JDR | None:
     return None if most < 1 else JDR(most, ridge=RIDGE)
 
 
-def fit_embedding(embedding: ViewsTransformer, dyads: Dyads) -> ViewsTransformer | None:
+def fit_embedding(embedding: ViewsTransformer, dyads: Dyads, maps: Maps) -> ViewsTransformer | None:
     """The fitted embedding, with fewer directions where the data has fewer; None where it cannot be fitted.
 
-    Wide tables are reduced first, and the embedding is one of all their features again.
+    Wide tables are mapped to their leading features first, and the embedding is one of all their features again.
     """
-    narrow = NarrowTables.of(dyads)
-    fitted = _fit_as_far_as_it_goes(embedding, narrow.dyads)
-    if fitted is None or narrow.dyads is dyads:
+    narrow = narrow_tables(dyads, maps)
+    fitted = _fit_as_far_as_it_goes(embedding, narrow)
+    if fitted is None or narrow is dyads:
         return fitted
-    return compose_embedding(fitted, narrow.maps, dyads.feature_names)
+    return compose_embedding(fitted, maps, dyads.feature_names)
 
 
 def _fit_as_far_as_it_goes(embedding: ViewsTransformer, dyads: Dyads) -> ViewsTransformer | None:
@@ -90,8 +86,8 @@ def _fit_as_far_as_it_goes(embedding: ViewsTransformer, dyads: Dyads) -> ViewsTr
 class LearnedSimilarities:
     """From a part to the similarities of all entities in the coordinates that its scores give."""
 
-    def __init__(self, dyads: Dyads, embedding: ViewsTransformer) -> None:
-        self.dyads, self.embedding = NarrowTables.of(dyads).dyads, embedding
+    def __init__(self, dyads: Dyads, embedding: ViewsTransformer, maps: Maps) -> None:
+        self.dyads, self.embedding = narrow_tables(dyads, maps), embedding
 
     def __call__(self, part: Part) -> tuple[Array, Array]:
         train = self.dyads.rows(part.rows).columns(part.columns)

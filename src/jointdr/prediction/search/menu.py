@@ -89,6 +89,13 @@ def screen(bench: Bench, by: By, options: tuple[Options, Options], complete: boo
     return recipes
 
 
+def neighbors_in_coordinates(bench: Bench, by: By, recipe: Recipe) -> Recipe:
+    """Nadaraya-Watson regression on coordinates alone, as in the paper; a ValueError if it cannot be fitted."""
+    a, b = (len(side) for side in bench.similarities.descriptions)
+    plain = replace(recipe, rows=(Term(a),), columns=(Term(b),), profiles=(0.0, 0.0), profile="filled", rounds=0)
+    return _neighbors(bench, plain, new_sides(by))
+
+
 def _neighbors(bench: Bench, recipe: Recipe, new: tuple[bool, bool]) -> Recipe:
     """Nadaraya-Watson regression with the same descriptions and kernels of their own widths."""
     lent = [1.0 if is_new else 0.5 for is_new in new]
