@@ -364,3 +364,16 @@ def test_pictures(dyads, grades, tmp_path):
     assert lengths == sorted(bars.table["RMSE"])
     with pytest.raises(ValueError, match="No method has a result"):
         evaluate(dyads, {"bad": Failing()}, n_partitions=1).plot()
+
+
+@pytest.mark.parametrize("kind", ["few entities", "constant features", "one-hot"])
+def test_no_standard_method_fails_for_want_of_directions(rng, kind):
+    A, B = {
+        "few entities": (rng.standard_normal((30, 50)), rng.standard_normal((24, 40))),
+        "constant features": (np.hstack([rng.standard_normal((30, 2)), np.ones((30, 3))]), np.ones((24, 2))),
+        "one-hot": (np.eye(30), np.eye(24)),
+    }[kind]
+    Y = (rng.random((30, 24)) < 0.4).astype(float)
+    names = [name for name in METHOD_NAMES if name not in ("default", "LightGBM")]
+    result = evaluate(Dyads(Y, A, B), names, n_partitions=1, tune="once", test_size=0.3, at=[3])
+    assert result.failures == {}

@@ -17,7 +17,7 @@ from jointdr.data import BY, By, Dyads, Split, splits
 from jointdr.evaluation.measures import graded_metrics, implicit_metrics, significant_pairs
 from jointdr.evaluation.methods import Method, reduce_features, standard_methods
 from jointdr.evaluation.result import Evaluation, Outcome, Setting
-from jointdr.prediction import Recommender, resolve_embedding, tune_model
+from jointdr.prediction import Recommender, fit_lowered, resolve_embedding, tune_model
 from jointdr.runtime import Array, Progress, check_choice, check_integer, is_integer
 
 Tune = Literal["each", "once"]
@@ -166,7 +166,7 @@ def _outcome(
             if plan.tune == "each" and method.grid is not None:
                 found = _choose(method, split.train, plan, plan.tuning_splits, seed)
             began = time.process_time()
-            scores = split.predict(_configure(method.model, found.setting, split.train).fit(split.train))
+            scores = split.predict(fit_lowered(_configure(method.model, found.setting, split.train), split.train))
             seconds = time.process_time() - began
             values = (
                 implicit_metrics(scores, split, dyads, plan.at, plan.significant, seed)

@@ -23,7 +23,7 @@ from jointdr.prediction.regressor import JDRRegressor
 from jointdr.prediction.search.criterion import score_split
 from jointdr.prediction.search.parts import fit_effects, known_scores
 from jointdr.prediction.search.recipe import recipe
-from jointdr.prediction.search.tuning import Tuning, resolve_embedding, tune_model
+from jointdr.prediction.search.tuning import Tuning, fit_lowered, resolve_embedding, tune_model
 
 __all__ = [
     "IMC",
@@ -55,6 +55,7 @@ __all__ = [
     "as_dyads",
     "feature_kinds",
     "fit_effects",
+    "fit_lowered",
     "fit_stages",
     "known_scores",
     "load",

@@ -14,6 +14,7 @@ from jointdr.prediction.heads.build import (
     describe_entities,
     embedding_for,
     find_bandwidths,
+    fit_within_rank,
 )
 from jointdr.prediction.heads.parts import AssociationParts
 from jointdr.prediction.heads.truncation import measure_truncation
@@ -47,7 +48,7 @@ class AssociationModel(FittedAssociations):
     embedding : "auto", estimator or None
         A `JDR`, or any other method of the family. ``head="auto"`` takes its coordinates as one more description, by
         default those of a `JDR` with a ridge and up to 40 directions; for other heads they are the description, by
-        default those of a `JDR` with 80 directions, or as many as there are features. None takes raw features.
+        default those of a `JDR` with 80 directions, or as many as the data has. None takes raw features.
     head : {"auto", "kernel", "bilinear", "kernel_ridge"}
         The regression of scores on descriptions. ``"auto"`` chooses. ``"kernel"``: Nadaraya-Watson regression, as in
         the paper. ``"bilinear"``: ridge regression on products of coordinates. ``"kernel_ridge"``: ridge regression
@@ -235,7 +236,9 @@ class AssociationModel(FittedAssociations):
         dyads.require_features(f"AssociationModel(head={self.head!r})")
         held = self._block_bytes()
         embedding = embedding_for(self.embedding, dyads)
-        if embedding is not None:
+        if isinstance(self.embedding, str):
+            embedding = None if embedding is None else fit_within_rank(embedding, dyads)
+        elif embedding is not None:
             embedding.fit(dyads)
         sides = describe_entities(parameters, dyads, embedding)
         bandwidths = find_bandwidths(parameters, dyads, sides, 2 * held, self.random_state)
@@ -307,7 +310,7 @@ class AssociationModel(FittedAssociations):
         One fit of the embedding on each split serves all numbers of directions, and distances serve all bandwidths.
         """
         from jointdr.prediction.search.recipe import recipe  # which know this class
-        from jointdr.prediction.search.tuning import tune_model
+        from jointdr.prediction.search.tuning import fit_lowered, tune_model
 
         dyads = as_dyads(Y, A, B, observed, "tune")
         if self.head == "auto" and grid is None:
@@ -319,9 +322,13 @@ class AssociationModel(FittedAssociations):
         found = tune_model(
             self, dyads, grid, by=by, n_splits=n_splits, test_size=test_size, random_state=seed, progress=progress
         )
+        is_auto = isinstance(self.embedding, str)
         self.embedding = embedding_for(self.embedding, dyads)
         self.set_params(**found.best_params)
-        self.fit(dyads)
+        if is_auto:
+            fit_lowered(self, dyads)
+        else:
+            self.fit(dyads)
         return found
 
     def _tune_automatic(self, dyads: Dyads, by: By, progress: bool | None) -> Tuning:

@@ -93,7 +93,7 @@ def _series(source: GeneDiseaseData) -> tuple[Series, ...]:
     by_rank: dict[str, Callable[[int], Method]] = {
         name: partial(_kernel_regression, *embedding) for name, embedding in EMBEDDINGS.items()
     }
-    by_rank[IMC_NAME] = lambda r: Method(IMC(r), {"alpha": ALPHAS})
+    by_rank[IMC_NAME] = lambda r: Method(IMC(r, fit_intercept=False), {"alpha": ALPHAS})
     found = []
     for name, of_rank in by_rank.items():
         found.append(_one_series(name, source, source.reduced, {r: of_rank(r) for r in ranks}, shown))

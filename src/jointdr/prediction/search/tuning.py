@@ -27,6 +27,8 @@ from jointdr.prediction.heads.build import (
     describe_entities,
     embedding_for,
     find_bandwidths,
+    fit_within_rank,
+    lower_rank,
     mixtures_of,
 )
 from jointdr.prediction.heads.column_weights import ColumnWeights
@@ -190,6 +192,18 @@ def resolve_embedding(model: Recommender, dyads: Dyads) -> Recommender:
     return model
 
 
+def fit_lowered(model: Recommender, dyads: Dyads) -> Recommender:
+    """Fit a model, with fewer directions and a warning where its embedding asks for more than the data has."""
+    try:
+        return model.fit(dyads)
+    except RankError as error:
+        if not isinstance(model, AssociationModel) or not isinstance(model.embedding, ViewsTransformer):
+            raise
+        model.embedding = lower_rank(model.embedding, error)
+        warnings.warn(f"The data has fewer directions, of which all are taken: {error}", UserWarning, stacklevel=2)
+        return model.fit(dyads)
+
+
 class _Bench:
     """One split, on which the model is fitted again for every setting."""
 
@@ -214,7 +228,7 @@ class _SharedBench(_Bench):
         self.most = most
         self.max_bytes = memory.within(float(model.max_bytes), 0.4)
         self.budget = self.max_bytes / (4 * n_splits)  # of distances and of sums each, with room for products
-        self.embeddings: dict[str, ViewsTransformer] = {}
+        self.embeddings: dict[str, ViewsTransformer | None] = {}
         self.described: tuple[str, Sides, tuple[EntitySet, EntitySet]] | None = None
         self.sums: dict[Any, Any] = {}
         self.columns: dict[Any, ColumnWeights] = {}
@@ -272,16 +286,14 @@ class _SharedBench(_Bench):
         r = embedding.get_params()["n_components"]
         if isinstance(r, int) and self.most is not None and _is_nested(embedding):
             most = min(max(r, self.most), *self.split.train.n_features)
-            try:
-                return truncate_embedding(self._fit(clone(embedding).set_params(n_components=most)), r)
-            except RankError:  # with other parameters there may be fewer directions than in all settings
-                pass
+            fitted = self._fit(clone(embedding).set_params(n_components=most))
+            return fitted if fitted is None or r >= min(fitted.solution_.ranks) else truncate_embedding(fitted, r)
         return self._fit(embedding)
 
-    def _fit(self, embedding: ViewsTransformer) -> ViewsTransformer:
+    def _fit(self, embedding: ViewsTransformer) -> ViewsTransformer | None:
         key = f"{type(embedding).__name__}{sorted(embedding.get_params().items(), key=lambda item: item[0])!r}"
         if key not in self.embeddings:
-            self.embeddings[key] = embedding.fit(self.split.train)
+            self.embeddings[key] = fit_within_rank(embedding, self.split.train)
         return self.embeddings[key]
 
 
