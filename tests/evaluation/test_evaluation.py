@@ -149,6 +149,27 @@ def _first_seed(random_state=0):
     return int(np.random.RandomState(random_state).randint(2**31 - 1, size=2)[1])
 
 
+def test_settings_are_chosen_by_the_criterion(dyads):
+    """That of the default too; all of a grid but one setting are bad by one of two criteria."""
+
+    class Ranked(Popularity):
+        def __init__(self, order="rows"):
+            self.order = order
+
+        def predict(self, A_new=None, B_new=None):
+            scores = super().predict(A_new, B_new)
+            each = np.arange(len(scores))[:, None] * 10.0
+            return scores + each if self.order == "rows" else 0.001 * scores.round(1)
+
+    method = {"ranked": Method(Ranked(), {"order": ["rows", "all"]})}
+    found = evaluate(dyads, method, n_partitions=1, criterion="recall")
+    assert found.outcomes[0].setting == {"order": "rows"}
+    assert str(found).splitlines()[0].count("tuned in every partition by recall") == 1
+    result = evaluate(dyads, ["default"], n_partitions=1, at=[5], criterion="average precision")
+    assert result.failures == {}
+    assert "by average precision" in result.about
+
+
 def test_once_is_one_setting_for_all_partitions(dyads):
     method = {
         "KR": Method(
@@ -303,6 +324,7 @@ def test_errors_say_what_to_do(dyads, grades):
         ({"by": "row"}, "by='row'"),
         ({"n_partitions": 0}, "n_partitions=0 must be an integer >= 1"),
         ({"jobs": 1.5}, "jobs=1.5"),
+        ({"criterion": "RMSE"}, "criterion='RMSE' is for graded scores"),
         ({"at": [0]}, r"at=\[0\]"),
         ({"tune": True}, "tune=True"),
         ({"truth": np.ones((3, 3))}, r"truth has shape \(3, 3\), but there are \(60, 40\)"),

@@ -379,7 +379,7 @@ def test_tuning_and_evaluation_ask_with_similarities(by, rng):
     found = tune_model(Smoother(), dyads, grid, by=by, n_splits=2, test_size=0.3, random_state=0)
     parts = list(splits(dyads, by, 2, 0.3, 0))
     for power, score in zip(found.table["power"], found.table["score"], strict=True):
-        scores = [score_split(part.predict(Smoother(power).fit(part.train)), part, True) for part in parts]
+        scores = [score_split(part.predict(Smoother(power).fit(part.train)), part, True, "auto") for part in parts]
         assert score == pytest.approx(np.mean(scores))
     result = evaluate(
         dyads, {"smooth": Smoother(), "popularity": Popularity()}, by=by, n_partitions=2, test_size=0.3, at=[2]

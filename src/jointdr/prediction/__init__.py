@@ -20,7 +20,7 @@ from jointdr.prediction.queries import as_dyads
 from jointdr.prediction.ranking import ScoreBlock, Scorer
 from jointdr.prediction.recommender import Recommender
 from jointdr.prediction.regressor import JDRRegressor
-from jointdr.prediction.search.criterion import score_split
+from jointdr.prediction.search.criterion import check_criterion, score_split
 from jointdr.prediction.search.parts import fit_effects, known_scores
 from jointdr.prediction.search.recipe import recipe
 from jointdr.prediction.search.tuning import Tuning, fit_lowered, resolve_embedding, tune_model
@@ -53,6 +53,7 @@ __all__ = [
     "TruncationWarning",
     "Tuning",
     "as_dyads",
+    "check_criterion",
     "feature_kinds",
     "fit_effects",
     "fit_lowered",

@@ -56,9 +56,9 @@ class AssociationModel(FittedAssociations):
     uses : some of ("rows", "columns", "both", "pairs")
         For ``head="auto"``: the questions that the model is going to answer. Fewer take less time.
     criterion : {"auto", "recall", "average precision", "nDCG", "RMSE", "concordance"}
-        For ``head="auto"``: what held-out predictions are judged by. ``"auto"``, for implicit feedback: the mean of the
-        recall at 10, 30 and 100, of the average precision of each row, and of that of all pairs together. For graded
-        scores: the mean of 1 − RMSE/σ and of the concordance above chance.
+        For ``head="auto"``, and for `tune`: what held-out predictions are judged by. ``"auto"``, for implicit feedback:
+        the mean of the recall at 10, 30 and 100, of the average precision of each row, and of that of all pairs
+        together. For graded scores: the mean of 1 − RMSE/σ and of the concordance above chance.
     max_fits : int, default 20
         For ``head="auto"``: complete fits that one question is decided by, at most; those of the chosen models to all
         scores come on top. Where there are more than 700 entities of a kind (500 on incomplete grids) settings are
@@ -279,6 +279,7 @@ class AssociationModel(FittedAssociations):
         by: By = "rows",
         n_splits: int = 2,
         test_size: float = 0.1,
+        criterion: str | None = None,
         progress: bool | None = None,
     ) -> Tuning:
         """Choose parameters on held-out parts of the data, set them, and fit the model with them to all of it.
@@ -296,14 +297,15 @@ class AssociationModel(FittedAssociations):
             The entities that are held out: those that you want to predict should be new in the same way.
         n_splits, test_size
             The number of splits, and the share that is held out.
+        criterion : str, optional
+            Settings are judged by it; by default that of the model.
         progress : bool, optional
             Whether to show a progress bar; by default in a terminal.
 
         Returns
         -------
         Tuning
-            All settings with their scores. Implicit feedback is judged by the mean recall at 10, 30 and 100, graded
-            scores by the root mean square error.
+            All settings with their scores, of which higher ones are better.
 
         Notes
         -----
@@ -313,15 +315,16 @@ class AssociationModel(FittedAssociations):
         from jointdr.prediction.search.tuning import fit_lowered, tune_model
 
         dyads = as_dyads(Y, A, B, observed, "tune")
+        criterion = self.criterion if criterion is None else criterion
         if self.head == "auto" and grid is None:
+            self.criterion = criterion
             return self._tune_automatic(dyads, by, progress)
         if self.head != "auto":
             self._check_parameters()
         grid = recipe(self, dyads) if grid is None else grid
         seed = self.random_state
-        found = tune_model(
-            self, dyads, grid, by=by, n_splits=n_splits, test_size=test_size, random_state=seed, progress=progress
-        )
+        held_out: dict[str, Any] = {"by": by, "n_splits": n_splits, "test_size": test_size, "random_state": seed}
+        found = tune_model(self, dyads, grid, **held_out, criterion=criterion, progress=progress)
         is_auto = isinstance(self.embedding, str)
         self.embedding = embedding_for(self.embedding, dyads)
         self.set_params(**found.best_params)

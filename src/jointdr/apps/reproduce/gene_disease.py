@@ -146,7 +146,7 @@ def _settings(method: Method) -> dict[str, str]:
 
 def _recalls(dyads: Dyads, truth: Array | None, methods: Mapping[str, Method], marked: bool, seed: int) -> Array:
     """Recall at each k in one partition, (methods, k), twice if some pairs are marked as significant."""
-    options: dict[str, Any] = {"tune": "each", "random_state": seed % 2**32, "progress": False}
+    options: dict[str, Any] = {"tune": "each", "criterion": "recall", "random_state": seed % 2**32, "progress": False}
     result = evaluate(dyads, methods, n_partitions=1, at=K, truth=truth, **options)
     if result.failures:
         raise RuntimeError("; ".join(f"{name}: {error}" for name, error in result.failures.items()))

@@ -36,7 +36,7 @@ from jointdr.prediction.heads.head import EntitySet
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.prediction.heads.ridge import ROUGH_REDUCTION
 from jointdr.prediction.recommender import Recommender
-from jointdr.prediction.search.criterion import score_split
+from jointdr.prediction.search.criterion import check_criterion, score_split
 from jointdr.runtime import Array, Progress, is_integer, is_sparse, memory
 
 # Names for one side of a parameter that has two.
@@ -61,8 +61,8 @@ class Tuning:
     best_params : dict
         Parameters of the model, for ``set_params``.
     best_score : float
-    criterion : {"recall", "negative rmse"}
-        Higher is better.
+    criterion : {"auto", "recall", "average precision", "nDCG", "RMSE", "concordance"}
+        Settings were judged by it; of the RMSE by minus that, so that higher is better.
     """
 
     table: Any
@@ -71,7 +71,12 @@ class Tuning:
     criterion: str
 
     def __repr__(self) -> str:
-        return f"Tuning({len(self.table)} settings, {self.criterion} {self.best_score:.4g} at {self.best_params})"
+        return f"Tuning({len(self.table)} settings, {self.quality} {self.best_score:.4g} at {self.best_params})"
+
+    @property
+    def quality(self) -> str:
+        """The criterion in words."""
+        return {"auto": "criterion", "RMSE": "−RMSE"}.get(self.criterion, self.criterion)
 
 
 def tune_model(
@@ -83,6 +88,7 @@ def tune_model(
     n_splits: int = 1,
     test_size: float = 0.1,
     random_state: Any = None,
+    criterion: str = "auto",
     progress: bool | None = None,
 ) -> Tuning:
     """Try the settings of a grid on held-out parts of dyads; the model itself is not changed.
@@ -97,9 +103,12 @@ def tune_model(
         ``n_components`` stands for that of the embedding.
     by, n_splits, test_size, random_state
         The held-out parts, see `splits`.
+    criterion : {"auto", "recall", "average precision", "nDCG", "RMSE", "concordance"}
+        As in `AssociationModel`.
     progress : bool, optional
         Whether to show a progress bar; by default in a terminal.
     """
+    check_criterion(criterion, dyads.is_implicit)
     stages = [grid] if isinstance(grid, Mapping) else list(grid)
     if not stages or not all(isinstance(stage, Mapping) and stage for stage in stages):
         raise ValueError("grid must be a mapping of parameter names to values, or a sequence of such mappings.")
@@ -122,7 +131,6 @@ def tune_model(
         else _Bench(resolved, split)
         for split in splits(dyads, by, n_splits, test_size, random_state)
     ]
-    recall = dyads.is_implicit
     found: dict[str, tuple[Setting, list[float]]] = {}
     best: Setting = {}
     total = sum(int(np.prod([len(values) for values in stage.values()])) for stage in stages) * len(benches)
@@ -133,13 +141,13 @@ def tune_model(
                 if repr(setting) not in found:
                     scores = []
                     for bench in benches:
-                        scores.append(score_split(bench.scores(setting), bench.split, recall))
+                        scores.append(score_split(bench.scores(setting), bench.split, dyads.is_implicit, criterion))
                         bar.step()
                     found[repr(setting)] = setting, scores
                 else:
                     bar.step(len(benches))
             best = max(found.values(), key=lambda item: float(np.mean(item[1])))[0]
-    return _tuning(list(found.values()), best, "recall" if recall else "negative rmse")
+    return _tuning(list(found.values()), best, criterion)
 
 
 def _tuning(found: list[tuple[Setting, list[float]]], best: Setting, criterion: str) -> Tuning:
@@ -284,8 +292,9 @@ class _SharedBench(_Bench):
         if embedding is None:
             return None
         r = embedding.get_params()["n_components"]
-        if isinstance(r, int) and self.most is not None and _is_nested(embedding):
-            most = min(max(r, self.most), *self.split.train.n_features)
+        widest = min(self.split.train.n_features)
+        if isinstance(r, int) and r <= widest and self.most is not None and _is_nested(embedding):
+            most = min(max(r, self.most), widest)
             fitted = self._fit(clone(embedding).set_params(n_components=most))
             return fitted if fitted is None or r >= min(fitted.solution_.ranks) else truncate_embedding(fitted, r)
         return self._fit(embedding)
