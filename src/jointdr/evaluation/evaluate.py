@@ -106,7 +106,7 @@ def evaluate(
     >>> result = evaluate(dyads, ["bilinear ridge", "popularity"], n_partitions=2, at=[5, 10])
     >>> result.table[["method", "recall@5", "recall@10"]].round(2)
                method  recall@5  recall@10
-    0  bilinear ridge      0.62       0.93
+    0  bilinear ridge      0.62       0.95
     1      popularity      0.14       0.37
     """
     _check(by, n_partitions, at, tune, tuning_splits, jobs, held_out)
