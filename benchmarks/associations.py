@@ -80,6 +80,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="*", help="names of methods; by default all")
     parser.add_argument("--partitions", type=int, default=20)
     parser.add_argument("--tune", choices=["each", "once"], default="each")
+    parser.add_argument("--criterion", default="auto", help="what settings are chosen by; the paper: recall")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, help="a folder for tables and pictures")
     given = parser.parse_args()
@@ -88,9 +89,8 @@ def main() -> None:
         if given.methods and "methods" not in options:
             options["methods"] = given.methods
         began = time.perf_counter()
-        result = evaluate(
-            dyads, n_partitions=given.partitions, tune=given.tune, jobs=given.jobs, progress=True, **options
-        )
+        options |= {"tune": given.tune, "criterion": given.criterion, "jobs": given.jobs}
+        result = evaluate(dyads, n_partitions=given.partitions, progress=True, **options)
         print(f"## {name}\n\n{result}\n\n{time.perf_counter() - began:.0f} s\n", flush=True)
         if given.out is not None:
             result.to_csv(given.out / name)

@@ -34,8 +34,10 @@ def samples(repetitions: int = 5) -> None:
         X, y, truth = make_bilinear(20_000, 100, 5, random_state=seed)
         fits = {
             "JDR": lambda X=X, y=y: JDR(5).fit(X, y),
-            "IMC": lambda X=X, y=y: IMC(5).fit(Dyads.from_samples(X, y)),
-            "IMC, random start": lambda X=X, y=y: IMC(5, init="random", random_state=0).fit(Dyads.from_samples(X, y)),
+            "IMC": lambda X=X, y=y: IMC(5, fit_intercept=False).fit(Dyads.from_samples(X, y)),
+            "IMC, random start": lambda X=X, y=y: IMC(5, init="random", random_state=0, fit_intercept=False).fit(
+                Dyads.from_samples(X, y)
+            ),
         }
         for name, fit in fits.items():
             duration, model = min((seconds(fit) for _ in range(3)), key=lambda pair: pair[0])
@@ -73,8 +75,8 @@ def complete_grid(repetitions: int = 7) -> None:
     product, fit = [], []
     for _ in range(repetitions):
         product.append(seconds(lambda: A.T @ (Y @ B))[0])
-        fit.append(seconds(lambda: IMC(80, n_iter=20, tol=0).fit(dyads))[0])
-    sweeps = IMC(80, n_iter=20, tol=0).fit(dyads).n_iter_
+        fit.append(seconds(lambda: IMC(80, n_iter=20, tol=0, fit_intercept=False).fit(dyads))[0])
+    sweeps = IMC(80, n_iter=20, tol=0, fit_intercept=False).fit(dyads).n_iter_
     print(
         f"complete grid: fit with {sweeps} sweeps takes {min(fit) / min(product):.2f} x one product A'(YB) (target < 4)"
     )

@@ -35,7 +35,7 @@ def jdr(data: Data, **options: Any) -> Found:
 
 def imc(data: Data) -> Found:
     A, B, y = data
-    return IMC(R).fit(Dyads.from_samples((A, B), y)).embeddings_
+    return IMC(R, fit_intercept=False).fit(Dyads.from_samples((A, B), y)).embeddings_
 
 
 def plssvd(data: Data) -> Found:

@@ -238,7 +238,7 @@ def test_tune(folder, method, capsys):
     assert found["best"]["score"] == pytest.approx(table["score"].max())
     assert main(["recommend", "best.npz", "-k", "1"]) == 0
     assert main([*words, "-o", "best.npz"]) == 0
-    assert "recall" in capsys.readouterr().out
+    assert "criterion" in capsys.readouterr().out
 
 
 def test_evaluate(folder, capsys):

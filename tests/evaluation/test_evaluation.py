@@ -217,6 +217,27 @@ def test_bad_groups_are_refused_at_once(grades):
         evaluate(grades, ["popularity"], by="pairs", groups=(range(60), None))
 
 
+def test_settings_are_chosen_by_the_criterion(dyads):
+    """That of the default too; all of a grid but one setting are bad by one of two criteria."""
+
+    class Ranked(Popularity):
+        def __init__(self, order="rows"):
+            self.order = order
+
+        def predict(self, A_new=None, B_new=None):
+            scores = super().predict(A_new, B_new)
+            each = np.arange(len(scores))[:, None] * 10.0
+            return scores + each if self.order == "rows" else 0.001 * scores.round(1)
+
+    method = {"ranked": Method(Ranked(), {"order": ["rows", "all"]})}
+    found = evaluate(dyads, method, n_partitions=1, criterion="recall")
+    assert found.outcomes[0].setting == {"order": "rows"}
+    assert str(found).splitlines()[0].count("tuned in every partition by recall") == 1
+    result = evaluate(dyads, ["default"], n_partitions=1, at=[5], criterion="average precision")
+    assert result.failures == {}
+    assert "by average precision" in result.about
+
+
 def test_once_is_one_setting_for_all_partitions(dyads):
     method = {
         "KR": Method(
@@ -371,6 +392,7 @@ def test_errors_say_what_to_do(dyads, grades):
         ({"by": "row"}, "by='row'"),
         ({"n_partitions": 0}, "n_partitions=0 must be an integer >= 1"),
         ({"jobs": 1.5}, "jobs=1.5"),
+        ({"criterion": "RMSE"}, "criterion='RMSE' is for graded scores"),
         ({"at": [0]}, r"at=\[0\]"),
         ({"tune": True}, "tune=True"),
         ({"truth": np.ones((3, 3))}, r"truth has shape \(3, 3\), but there are \(60, 40\)"),
@@ -432,3 +454,16 @@ def test_pictures(dyads, grades, tmp_path):
     assert lengths == sorted(bars.table["RMSE"])
     with pytest.raises(ValueError, match="No method has a result"):
         evaluate(dyads, {"bad": Failing()}, n_partitions=1).plot()
+
+
+@pytest.mark.parametrize("kind", ["few entities", "constant features", "one-hot"])
+def test_no_standard_method_fails_for_want_of_directions(rng, kind):
+    A, B = {
+        "few entities": (rng.standard_normal((30, 50)), rng.standard_normal((24, 40))),
+        "constant features": (np.hstack([rng.standard_normal((30, 2)), np.ones((30, 3))]), np.ones((24, 2))),
+        "one-hot": (np.eye(30), np.eye(24)),
+    }[kind]
+    Y = (rng.random((30, 24)) < 0.4).astype(float)
+    names = [name for name in METHOD_NAMES if name not in ("default", "LightGBM")]
+    result = evaluate(Dyads(Y, A, B), names, n_partitions=1, tune="once", test_size=0.3, at=[3])
+    assert result.failures == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from jointdr import JDR, PCA, SOLS, AssociationModel, Dyads, KernelRegression
+from jointdr import JDR, PCA, SOLS, AssociationModel, Dyads, KernelRegression, RankError
 from jointdr.metrics import recall_at_k
 from jointdr.prediction import EntitySet
 
@@ -374,3 +375,43 @@ def test_chosen_bandwidths_are_kept_in_files_and_with_weights_that_are_held(tabl
     assert model.explain("1", column).score == pytest.approx(model.predict(None, column)[1, 0])
     row = dyads.A[:1] + 0.1
     assert model.explain(row, column).score == pytest.approx(model.predict(row, column)[0, 0])
+
+
+# ---------------------------------------------------------------- data with few directions
+
+
+def tables_with_few_directions(rng):
+    A, B = rng.standard_normal((30, 5)), rng.standard_normal((24, 4))
+    yield "fewer entities than features", rng.standard_normal((30, 50)), rng.standard_normal((24, 40))
+    yield "constant features", np.hstack([A[:, :2], np.ones((30, 3))]), np.hstack([B[:, :1], np.ones((24, 5))])
+    yield "nothing but constants", np.ones((30, 3)), B
+    yield "one-hot", np.eye(30), np.eye(24)
+    yield "categories", np.eye(5)[rng.integers(0, 5, 30)], np.eye(4)[rng.integers(0, 4, 24)]
+    yield "sparse", sparse.csr_array(np.eye(30)), sparse.csr_array(np.eye(24))
+    yield "repeated features", np.hstack([A, A]), np.hstack([B, B])
+
+
+@pytest.mark.parametrize("head", ["kernel", "bilinear", "kernel_ridge"])
+@pytest.mark.parametrize("name", [name for name, *_ in tables_with_few_directions(np.random.default_rng(0))])
+def test_a_default_never_asks_for_more_directions_than_there_are(rng, head, name):
+    A, B = {name: tables for name, *tables in tables_with_few_directions(rng)}[name]
+    Y = (rng.random((30, 24)) < 0.3).astype(float)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = AssociationModel(head=head, random_state=0).fit(Y, A, B)
+        tuned = AssociationModel(head=head, random_state=0)
+        tuned.tune(Y, A, B, n_splits=1, test_size=0.3, progress=False)
+    for model in (fitted, tuned):
+        assert np.isfinite(model.predict(A[:2], B[:3])).all()
+        if model.embedding_ is not None and model.embedding_.ridge == 0:
+            dense = [X.toarray() if sparse.issparse(X) else X for X in (A, B)]
+            most = min(np.linalg.matrix_rank(X - X.mean(axis=0)) for X in dense)
+            assert 1 <= model.embedding_.get_params()["n_components"] <= most
+
+
+@pytest.mark.filterwarnings("ignore:The covariance of view")
+def test_an_embedding_of_ones_own_is_taken_at_its_word(rng):
+    A, B = rng.standard_normal((30, 70)), rng.standard_normal((24, 70))
+    with pytest.raises(RankError, match="n_components=60 is more than the 29") as raised:
+        AssociationModel(JDR(60), head="kernel").fit(rng.standard_normal((30, 24)), A, B)
+    assert raised.value.most == 23

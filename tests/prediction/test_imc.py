@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,10 +12,17 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from jointdr import IMC, JDR, Dyads
+from jointdr import IMC as WithEffects
+from jointdr import JDR, Dyads, Popularity
 from jointdr.datasets import make_bilinear
-from jointdr.metrics import nsee
+from jointdr.evaluation import splits
+from jointdr.metrics import nsee, rmse
+from jointdr.prediction.heads.completion import Spectra
+from jointdr.prediction.heads.effects import Effects
+from jointdr.prediction.heads.feature_effects import PENALTIES, predict_effects
 from jointdr.prediction.ranking import ScoreBlock, best_columns
+
+IMC = partial(WithEffects, fit_intercept=False)  # the paper's
 
 
 @pytest.fixture
@@ -155,7 +163,7 @@ def test_constant_and_repeated_features_do_no_harm(grid):
     wide = np.hstack([A, np.zeros((len(A), 1)), A[:, :1]])
     model = IMC(3).fit(Y, wide, B)
     assert np.isfinite(model.predict()).all()
-    assert (model.embeddings_[0][7] == 0).all()
+    np.testing.assert_allclose(model.embeddings_[0][7], 0, atol=1e-9)
     np.testing.assert_allclose(model.embeddings_[0][8], model.embeddings_[0][0], atol=1e-8)
 
 
@@ -199,6 +207,100 @@ def model(grid):
     return IMC(3).fit(*grid)
 
 
+# ---------------------------------------------------------------- effects
+
+
+def test_effects_come_first_and_the_model_is_of_the_rest(grid, rng):
+    Y, A, B = grid
+    for observed in (None, uneven(rng, Y.shape)):
+        effects = Effects.fit(*((Y, True) if observed is None else (sparse.csr_array(Y * observed), False)))
+        part = effects.mean + effects.rows[:, None] + effects.columns
+        whole = WithEffects(3).fit(Y, A, B, observed)
+        left = IMC(3).fit(Y - part, A, B, observed)
+        np.testing.assert_allclose(whole.predict(), part + left.predict(), atol=1e-8)
+        np.testing.assert_allclose(whole.objective_, left.objective_, rtol=1e-8)
+        assert whole.intercept_ == pytest.approx(effects.mean)
+        np.testing.assert_allclose(whole.effects_[1], effects.columns)
+
+
+def test_a_sparse_grid_is_the_same_as_a_dense_one(grid, rng):
+    """What effects leave of it is dense, and is never formed: the moments change by a matrix of rank 2."""
+    Y, A, B = grid
+    Y = Y * (rng.random(Y.shape) < 0.2)
+    one, two = (WithEffects(3, alpha=1.0).fit(scores, A, B) for scores in (Y, sparse.csr_array(Y)))
+    np.testing.assert_allclose(one.predict(), two.predict(), atol=1e-8)
+    np.testing.assert_allclose(one.objective_, two.objective_, rtol=1e-8)
+    m, n = 30_000, 20_000
+    links = sparse.random_array((m, n), density=1e-5, rng=rng, format="csr")
+    tracemalloc.start()
+    WithEffects(2, n_iter=2, tol=0).fit(links, rng.standard_normal((m, 3)), rng.standard_normal((n, 4)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * m * n / 50
+
+
+def test_scores_far_from_zero_are_no_worse_than_their_means(rng):
+    """The paper's model has no constant."""
+    A, B = rng.standard_normal((60, 5)), rng.standard_normal((40, 4))
+    Y = 12 + 0.3 * A[:, :1] + 0.2 * B[:, 1] + 0.1 * rng.standard_normal((60, 40))
+    split = next(splits(Dyads(Y, A, B), "rows", 1, 0.2, 0))
+    error, plain, mean = (
+        rmse(split.predict(model.fit(split.train)), split.test.Y) for model in (WithEffects(), IMC(), Popularity())
+    )
+    assert error < 0.5 * mean < mean < plain
+
+
+def test_effects_of_new_entities_are_predicted_from_features(rng):
+    """Linear effects are found again; where features have nothing to do with them, new entities get almost none."""
+    A, B = rng.standard_normal((80, 4)), rng.standard_normal((50, 3))
+    noise = 0.1 * rng.standard_normal((80, 50))
+    Y = 3 + A[:, [0]] - A[:, [1]] + noise
+    model = WithEffects(2).fit(Y[:60], A[:60], B)
+    np.testing.assert_allclose(model.effect_coefs_[0], [1, -1, 0, 0], atol=0.1)
+    assert rmse(model.predict(A[60:]), Y[60:]) < 0.2
+    other = 3 + rng.standard_normal((80, 1)) + noise
+    model = WithEffects(1, alpha=100.0).fit(other[:60], A[:60], B)
+    assert np.abs(model.predict(A[60:]) - 3).mean() < 0.5
+
+
+def test_penalty_of_predicted_effects_is_that_of_generalized_cross_validation(rng):
+    X, values, counts = rng.standard_normal((30, 6)), rng.standard_normal(30), rng.integers(1, 9, 30).astype(float)
+    values += X[:, 0]
+    G = (X.T * counts) @ X
+    alpha, P = np.linalg.eigh(G)
+    spectra = Spectra((P, P), (alpha, alpha), np.zeros((6, 6)), counts.sum(), 0.0)
+    criteria = {}
+    for penalty in PENALTIES[:-1]:
+        H = X @ np.linalg.solve(G + penalty * alpha.mean() * np.eye(6), X.T * counts)
+        left = values - H @ values
+        criteria[penalty] = (counts * left**2).sum() / (1 - np.trace(H) / 30) ** 2
+    best = min(criteria, key=criteria.get) * alpha.mean()
+    by_hand = np.linalg.solve(G + best * np.eye(6), X.T @ (counts * values))
+    np.testing.assert_allclose(predict_effects(spectra, 0, X, values, counts), by_hand, atol=1e-10)
+
+
+def test_a_default_rank_fits_all_tables(rng):
+    Y = rng.standard_normal((30, 20))
+    for n in (1, 3, 40):
+        model = WithEffects().fit(Y, rng.standard_normal((30, n)), rng.standard_normal((20, 12)))
+        assert model.embeddings_[0].shape == (n, min(n, 10))
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_odd_data(rng, fit_intercept):
+    A, B = rng.standard_normal((20, 4)), rng.standard_normal((10, 3))
+    for Y, X in (
+        (np.full((20, 10), 3.0), A),
+        (np.zeros((20, 10)), A),
+        (rng.standard_normal((20, 10)), np.zeros((20, 2))),
+        (rng.standard_normal((1, 10)), A[:1]),
+    ):
+        model = WithEffects(fit_intercept=fit_intercept).fit(Y, X, B)
+        assert np.isfinite(model.predict()).all()
+        if fit_intercept and Y.std() == 0:
+            np.testing.assert_allclose(model.predict(X[:1]), Y[:1], atol=1e-9)
+
+
 def test_predictions_of_new_entities(grid, model):
     _, A, B = grid
     np.testing.assert_allclose(model.predict(A, B), model.predict(), atol=1e-12)
@@ -211,7 +313,7 @@ def test_predictions_of_new_entities(grid, model):
 def test_recommendations_are_the_best_pairs(grid, rng):
     Y, A, B = grid
     mask = uneven(rng, Y.shape)
-    model = IMC(3).fit(Y, A, B, mask)
+    model = WithEffects(3).fit(Y, A, B, mask)
     S = model.predict()
     table = model.recommend(k=4)
     assert list(table.columns) == ["row", "column", "score", "rank"]
@@ -267,19 +369,25 @@ def test_blocks_and_ties_of_a_ranking(rng):
 # ---------------------------------------------------------------- files, parameters, errors
 
 
+@pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("init", ["jdr", "given"])
-def test_a_loaded_model_predicts_bit_for_bit_the_same(grid, rng, tmp_path, init):
+def test_a_loaded_model_predicts_bit_for_bit_the_same(grid, rng, tmp_path, init, fit_intercept):
     Y, A, B = grid
     start = "jdr" if init == "jdr" else (rng.standard_normal((7, 3)), rng.standard_normal((5, 3)))
     frame = pd.DataFrame(A, columns=list("abcdefg"), index=[f"d{i}" for i in range(len(A))])
-    model = IMC(3, alpha=0.2, init=start).fit(Y, frame, B, uneven(rng, Y.shape))
+    model = WithEffects(3, alpha=0.2, init=start, fit_intercept=fit_intercept).fit(Y, frame, B, uneven(rng, Y.shape))
     model.save(tmp_path / "model.npz")
-    again = IMC.load(tmp_path / "model.npz")
+    again = WithEffects.load(tmp_path / "model.npz")
     np.testing.assert_array_equal(again.predict(), model.predict())
     np.testing.assert_array_equal(again.predict(A[:3], B[:2]), model.predict(A[:3], B[:2]))
     pd.testing.assert_frame_equal(again.recommend(k=5), model.recommend(k=5))
     pd.testing.assert_frame_equal(again.recommend(frame.iloc[:3], k=5), model.recommend(frame.iloc[:3], k=5))
     np.testing.assert_array_equal(again.objective_, model.objective_)
+    for name in ("effects_", "effect_coefs_"):
+        for one, two in zip(getattr(again, name), getattr(model, name), strict=True):
+            np.testing.assert_array_equal(one, two)
+    assert again.intercept_ == model.intercept_
+    assert (model.intercept_ != 0) == fit_intercept
     with pytest.raises(ValueError, match="other feature names"):
         again.predict(frame[list("gfedcba")])
     refitted = clone(again).fit(Y, frame, B)
@@ -297,7 +405,7 @@ def test_dyads_and_tables_are_the_same(grid):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda Y, A, B: IMC(6).fit(Y, A, B), "must be an integer from 1 to 5"),
+        (lambda Y, A, B: IMC(6).fit(Y, A, B), "must be .auto., or an integer from 1 to 5"),
         (lambda Y, A, B: IMC(2.0).fit(Y, A, B), "n_components=2.0"),
         (lambda Y, A, B: IMC(2, alpha=-1).fit(Y, A, B), "alpha=-1"),
         (lambda Y, A, B: IMC(2, tol=np.nan).fit(Y, A, B), "tol=nan"),

@@ -359,7 +359,9 @@ class TestParameter:
         for row in found.table.to_dict("records"):
             setting = {name: row[name] for name in grid}
             fitted = [clone(model).set_params(**setting).fit(part.train).predict(*part.new) for part in parts]
-            expected = np.mean([score_split(scores, part, recall) for scores, part in zip(fitted, parts, strict=True)])
+            expected = np.mean(
+                [score_split(scores, part, recall, "auto") for scores, part in zip(fitted, parts, strict=True)]
+            )
             assert row["score"] == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
     def test_it_is_told_on_the_command_line(self, tables, tmp_path, capsys):

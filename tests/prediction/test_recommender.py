@@ -281,7 +281,7 @@ class TestSimilar:
 
 class TestScore:
     @pytest.mark.parametrize("by", ["rows", "columns", "both", "pairs"])
-    def test_it_is_the_criterion_of_tuning(self, dyads, by):
+    def test_it_is_recall_or_minus_the_root_mean_square_error(self, dyads, by):
         """Held-out entities and pairs are told from known ones by their ids and features."""
         split = next(splits(dyads, by, test_size=0.3, random_state=0))
         for name in ("kernel", "imc", "nearest"):

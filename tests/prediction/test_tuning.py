@@ -40,7 +40,7 @@ def test_every_score_is_that_of_a_model_fitted_anew(rng, kind, by):
     for row in found.table.to_dict("records"):
         setting = {name: row[name] for name in names if row[name] is not None and row[name] == row[name]}
         scores = [
-            score_split(clone(model).set_params(**setting).fit(s.train).predict(*s.new), s, kind == "links")
+            score_split(clone(model).set_params(**setting).fit(s.train).predict(*s.new), s, kind == "links", "auto")
             for s in parts
         ]
         rough = kind == "grades" and setting.get("head") in ("bilinear", "kernel_ridge")  # solved less exactly
@@ -89,8 +89,35 @@ def test_grades_try_kernel_ridge(rng):
     assert not any("head" in stage for stage in recipe(AssociationModel(head="kernel"), dyads_of("links", rng)))
     assert not any("n_components" in stage for stage in recipe(AssociationModel(None, head="kernel"), dyads))
     found = AssociationModel(head="kernel", random_state=0).tune(dyads, n_splits=1)
-    assert found.criterion == "negative rmse"
-    assert found.best_score < 0
+    assert found.criterion == "auto"
+    assert 0 < found.best_score < 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "criterion"),
+    [
+        *(("links", name) for name in ("auto", "recall", "average precision", "nDCG")),
+        *(("grades", name) for name in ("auto", "RMSE", "concordance")),
+    ],
+)
+def test_settings_are_judged_by_the_criterion_that_is_named(rng, kind, criterion):
+    dyads = dyads_of(kind, rng)
+    grid = {"bandwidth": [(0.2, 0.2), (0.7, 0.4)]}
+    model = AssociationModel(JDR(2), head="kernel", criterion=criterion, random_state=1)
+    split = next(splits(dyads, "rows", 1, 0.1, 1))
+    fitted = [clone(model).set_params(bandwidth=h).fit(split.train) for h in grid["bandwidth"]]
+    expected = [score_split(split.predict(one), split, kind == "links", criterion) for one in fitted]
+    for found in (
+        clone(model).tune(dyads, grid=grid, n_splits=1),
+        clone(model).set_params(criterion="auto").tune(dyads, grid=grid, n_splits=1, criterion=criterion),
+        tune_model(model, dyads, grid, n_splits=1, criterion=criterion, random_state=1),
+    ):
+        np.testing.assert_allclose(found.table["score"], expected, rtol=1e-6)
+        assert found.criterion == criterion
+        assert found.best_params["bandwidth"] == grid["bandwidth"][int(np.argmax(expected))]
+    wrong = "RMSE" if kind == "links" else "recall"
+    with pytest.raises(ValueError, match=f"criterion='{wrong}' is for"):
+        tune_model(model, dyads, grid, criterion=wrong)
 
 
 def test_other_models_are_fitted_again(rng):

@@ -38,7 +38,15 @@ class RoundingWarning(UserWarning):
 
 
 class RankError(ValueError):
-    """A view varies in fewer directions than are asked for."""
+    """A view varies in fewer directions than are asked for.
+
+    Attributes
+    ----------
+    most : int or None
+        The number of directions that there are in every view.
+    """
+
+    most: int | None = None
 
 
 @dataclass(frozen=True)
@@ -141,10 +149,12 @@ def require_rank(maps: Sequence[Whitener], options: Options) -> None:
     """Raise if a view varies in fewer directions than are asked for."""
     for m, name, r in zip(maps, options.names, options.ranks, strict=True):
         if m.rank < r:
-            raise RankError(
+            error = RankError(
                 f"n_components={r} is more than the {m.rank} directions in which view {name!r} "
                 "varies: lower n_components, give more rows, or give ridge to regularize a singular covariance."
             )
+            error.most = min(other.rank for other in maps)
+            raise error
 
 
 def regularize(moments: Moments, view: int, ridge: float | Literal["auto"], constant: Array) -> tuple[Array, float]:

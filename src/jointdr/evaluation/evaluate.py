@@ -17,7 +17,7 @@ from jointdr.data import BY, By, Dyads, Groups, Split, splits
 from jointdr.evaluation.measures import graded_metrics, implicit_metrics, significant_pairs
 from jointdr.evaluation.methods import Method, reduce_features, standard_methods
 from jointdr.evaluation.result import Evaluation, Outcome, Setting
-from jointdr.prediction import Recommender, fit_by_groups, resolve_embedding, tune_model
+from jointdr.prediction import Recommender, check_criterion, fit_lowered, resolve_embedding, tune_model
 from jointdr.runtime import Array, Progress, check_choice, check_integer, is_integer
 
 Tune = Literal["each", "once"]
@@ -38,6 +38,7 @@ def evaluate(
     groups: Any = None,
     tune: Tune | None = "each",
     tuning_splits: int = 2,
+    criterion: str = "auto",
     random_state: Any = 0,
     jobs: int = 1,
     progress: bool | None = None,
@@ -74,6 +75,10 @@ def evaluate(
         paper; entities that are held out later may be among those that settings were chosen by. None: not at all.
     tuning_splits : int
         The number of splits that settings are tried on, for ``"each"``.
+    criterion : {"auto", "recall", "average precision", "nDCG", "RMSE", "concordance"}
+        Settings are chosen by it, those of ``default`` too: see `AssociationModel`. With ``"auto"`` it looks at recall
+        and average precision, or at the root mean square error and the concordance index. The method of the paper was
+        tuned by recall.
     random_state : int, RandomState or None
         The first partitions are the same however many there are.
     jobs : int
@@ -105,15 +110,18 @@ def evaluate(
     >>> result = evaluate(dyads, ["bilinear ridge", "popularity"], n_partitions=2, at=[5, 10])
     >>> result.table[["method", "recall@5", "recall@10"]].round(2)
                method  recall@5  recall@10
-    0  bilinear ridge      0.62       0.93
+    0  bilinear ridge      0.62       0.95
     1      popularity      0.14       0.37
     """
     _check(by, n_partitions, at, tune, tuning_splits, jobs, held_out)
+    check_criterion(criterion, dyads.is_implicit)
     chosen = _methods(dyads, methods, by)
+    if not isinstance(methods, Mapping) and "default" in chosen:
+        chosen["default"].model.set_params(criterion=criterion)
     marked = significant_pairs(dyads, float(significant), truth)
     ks = tuple(sorted(int(k) for k in at))
     alike = Groups.check(groups, dyads, (by,))
-    plan = _Plan(by, float(test_size), ks, marked, tune, int(tuning_splits), dyads.is_implicit, alike)
+    plan = _Plan(by, float(test_size), ks, marked, tune, int(tuning_splits), criterion, dyads.is_implicit, alike)
     small = reduce_features(dyads) if any(method.reduced for method in chosen.values()) else dyads
     tables = {name: small if method.reduced else dyads for name, method in chosen.items()}
     tests: Sequence[Any] = [None] * n_partitions if held_out is None else [np.asarray(at) for at in held_out]
@@ -134,6 +142,7 @@ def evaluate(
     share = f"{float(test_size):.0%}" if held_out is None else "given"
     share += "" if alike is None else ", whole groups"
     about = f"{dyads!r}, {by} held out ({share}), {TUNING_IN_WORDS[tune]}"
+    about += f" by {criterion}" if tune is not None and criterion != "auto" else ""
     return Evaluation(tuple(chosen), outcomes, about, plan.is_implicit)
 
 
@@ -147,6 +156,7 @@ class _Plan:
     significant: Array | None
     tune: Tune | None
     tuning_splits: int
+    criterion: str
     is_implicit: bool
     groups: Groups | None
 
@@ -174,7 +184,7 @@ def _outcome(
                 found = _choose(method, split.train, plan, plan.tuning_splits, seed)
             began = time.process_time()
             model = _configure(method.model, found.setting, split.train)
-            scores = split.predict(fit_by_groups(model, split.train, plan.groups))
+            scores = split.predict(fit_lowered(model, split.train, plan.groups))
             seconds = time.process_time() - began
             values = (
                 implicit_metrics(scores, split, dyads, plan.at, plan.significant, seed)
@@ -216,6 +226,7 @@ def _choose(method: Method, dyads: Dyads, plan: _Plan, n_splits: int, seed: int)
         test_size=plan.test_size,
         random_state=seed,
         groups=plan.groups,
+        criterion=plan.criterion,
         progress=False,
     )
     return _Choice(found.best_params, time.process_time() - began)

@@ -20,10 +20,10 @@ from jointdr.prediction.queries import as_dyads
 from jointdr.prediction.ranking import ScoreBlock, Scorer
 from jointdr.prediction.recommender import Recommender, fit_by_groups
 from jointdr.prediction.regressor import JDRRegressor
-from jointdr.prediction.search.criterion import score_split
+from jointdr.prediction.search.criterion import check_criterion, score_split
 from jointdr.prediction.search.parts import fit_effects, known_scores
 from jointdr.prediction.search.recipe import recipe
-from jointdr.prediction.search.tuning import Tuning, resolve_embedding, tune_model
+from jointdr.prediction.search.tuning import Tuning, fit_lowered, resolve_embedding, tune_model
 
 __all__ = [
     "IMC",
@@ -53,9 +53,11 @@ __all__ = [
     "TruncationWarning",
     "Tuning",
     "as_dyads",
+    "check_criterion",
     "feature_kinds",
     "fit_by_groups",
     "fit_effects",
+    "fit_lowered",
     "fit_stages",
     "known_scores",
     "load",

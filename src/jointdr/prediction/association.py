@@ -14,6 +14,7 @@ from jointdr.prediction.heads.build import (
     describe_entities,
     embedding_for,
     find_bandwidths,
+    fit_within_rank,
 )
 from jointdr.prediction.heads.parts import AssociationParts
 from jointdr.prediction.heads.truncation import measure_truncation
@@ -48,7 +49,7 @@ class AssociationModel(FittedAssociations):
     embedding : "auto", estimator or None
         A `JDR`, or any other method of the family. ``head="auto"`` takes its coordinates as one more description, by
         default those of a `JDR` with a ridge and up to 40 directions; for other heads they are the description, by
-        default those of a `JDR` with 80 directions, or as many as there are features. None takes raw features.
+        default those of a `JDR` with 80 directions, or as many as the data has. None takes raw features.
     head : {"auto", "kernel", "bilinear", "kernel_ridge"}
         The regression of scores on descriptions. ``"auto"`` chooses. ``"kernel"``: Nadaraya-Watson regression, as in
         the paper. ``"bilinear"``: ridge regression on products of coordinates. ``"kernel_ridge"``: ridge regression
@@ -56,9 +57,9 @@ class AssociationModel(FittedAssociations):
     uses : some of ("rows", "columns", "both", "pairs")
         For ``head="auto"``: the questions that the model is going to answer. Fewer take less time.
     criterion : {"auto", "recall", "average precision", "nDCG", "RMSE", "concordance"}
-        For ``head="auto"``: what held-out predictions are judged by. ``"auto"``, for implicit feedback: the mean of the
-        recall at 10, 30 and 100, of the average precision of each row, and of that of all pairs together. For graded
-        scores: the mean of 1 − RMSE/σ and of the concordance above chance.
+        For ``head="auto"``, and for `tune`: what held-out predictions are judged by. ``"auto"``, for implicit feedback:
+        the mean of the recall at 10, 30 and 100, of the average precision of each row, and of that of all pairs
+        together. For graded scores: the mean of 1 − RMSE/σ and of the concordance above chance.
     max_fits : int, default 20
         For ``head="auto"``: complete fits that one question is decided by, at most; those of the chosen models to all
         scores come on top. Where there are more than 700 entities of a kind (500 on incomplete grids) settings are
@@ -279,7 +280,9 @@ class AssociationModel(FittedAssociations):
         dyads.require_features(f"AssociationModel(head={self.head!r})")
         held = self._block_bytes()
         embedding = embedding_for(self.embedding, dyads)
-        if embedding is not None:
+        if isinstance(self.embedding, str):
+            embedding = None if embedding is None else fit_within_rank(embedding, dyads)
+        elif embedding is not None:
             embedding.fit(dyads)
         sides = describe_entities(parameters, dyads, embedding)
         bandwidths = find_bandwidths(parameters, dyads, sides, 2 * held, self.random_state)
@@ -321,6 +324,7 @@ class AssociationModel(FittedAssociations):
         n_splits: int = 2,
         test_size: float = 0.1,
         groups: Any = None,
+        criterion: str | None = None,
         progress: bool | None = None,
     ) -> Tuning:
         """Choose parameters on held-out parts of the data, set them, and fit the model with them to all of it.
@@ -340,33 +344,39 @@ class AssociationModel(FittedAssociations):
             The number of splits, and the share that is held out.
         groups : pair of labels, or labels of one side; optional
             Entities that are alike and are held out together, as in `jointdr.evaluation.splits`.
+        criterion : str, optional
+            Settings are judged by it; by default that of the model.
         progress : bool, optional
             Whether to show a progress bar; by default in a terminal.
 
         Returns
         -------
         Tuning
-            All settings with their scores. Implicit feedback is judged by the mean recall at 10, 30 and 100, graded
-            scores by the root mean square error.
+            All settings with their scores, of which higher ones are better.
 
         Notes
         -----
         One fit of the embedding on each split serves all numbers of directions, and distances serve all bandwidths.
         """
         from jointdr.prediction.search.recipe import recipe  # which know this class
-        from jointdr.prediction.search.tuning import tune_model
+        from jointdr.prediction.search.tuning import fit_lowered, tune_model
 
         dyads = as_dyads(Y, A, B, observed, "tune")
+        criterion = self.criterion if criterion is None else criterion
         if self.head == "auto" and grid is None:
+            self.criterion = criterion
             return self._tune_automatic(dyads, by, groups, progress)
         if self.head != "auto":
             self._check_parameters()
         grid = recipe(self, dyads) if grid is None else grid
         held_out: dict[str, Any] = {"by": by, "n_splits": n_splits, "test_size": test_size, "groups": groups}
-        found = tune_model(self, dyads, grid, **held_out, random_state=self.random_state, progress=progress)
+        held_out |= {"random_state": self.random_state, "criterion": criterion}
+        found = tune_model(self, dyads, grid, **held_out, progress=progress)
+        is_auto = isinstance(self.embedding, str)
         self.embedding = embedding_for(self.embedding, dyads)
         self.set_params(**found.best_params)
-        fit_by_groups(self, dyads, Groups.check(groups, dyads, (by,)))
+        fit = fit_lowered if is_auto else fit_by_groups
+        fit(self, dyads, Groups.check(groups, dyads, (by,)))
         return found
 
     def _tune_automatic(self, dyads: Dyads, by: By, groups: Any, progress: bool | None) -> Tuning:

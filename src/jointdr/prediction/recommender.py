@@ -139,7 +139,7 @@ class Recommender(DyadsModel):
         row_similarity: Any = None,
         column_similarity: Any = None,
     ) -> float:
-        """How well held-out scores are predicted, by the criterion of `AssociationModel.tune`: higher is better.
+        """How well held-out scores are predicted; higher is better.
 
         Parameters
         ----------

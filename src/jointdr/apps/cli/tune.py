@@ -66,7 +66,7 @@ def tune(
         best = {"criterion": found.criterion, "score": found.best_score, "settings": len(found.table)}
         put_json({"best": {**best, "parameters": found.best_params}, **model_facts(model)})
         return
-    quality = f"{found.criterion} {in_words(found.best_score)}, of {len(found.table)} settings"
+    quality = f"{found.quality} {in_words(found.best_score)}, of {len(found.table)} settings"
     put_facts({"best": quality, **found.best_params}, False)
     say(f"The model with these settings, fitted to all of the data, was written to {output}.")
 

@@ -186,7 +186,11 @@ ESTIMATING: dict[str, tuple[Any, str, Callable[[int, int], float]]] = {
     "pHd": (PHD(R), FIRST, lambda m, n: m * m + 2 * m * n * n),
     "sOLS": (SOLS(1), FIRST, lambda m, n: m * m + 2 * m * n * n),
     "cpHd": (PHD(R, concatenate=True), CROSS, lambda m, n: m * m * n + 2 * m * n * n),
-    "IMC": (IMC(R, n_iter=SWEEPS, tol=0), f"{OF_PAIRS} per iteration", lambda m, n: 2 * m * m * n * R),
+    "IMC": (
+        IMC(R, n_iter=SWEEPS, tol=0, fit_intercept=False),
+        f"{OF_PAIRS} per iteration",
+        lambda m, n: 2 * m * m * n * R,
+    ),
 }
 
 

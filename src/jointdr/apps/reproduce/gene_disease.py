@@ -93,7 +93,7 @@ def _series(source: GeneDiseaseData) -> tuple[Series, ...]:
     by_rank: dict[str, Callable[[int], Method]] = {
         name: partial(_kernel_regression, *embedding) for name, embedding in EMBEDDINGS.items()
     }
-    by_rank[IMC_NAME] = lambda r: Method(IMC(r), {"alpha": ALPHAS})
+    by_rank[IMC_NAME] = lambda r: Method(IMC(r, fit_intercept=False), {"alpha": ALPHAS})
     found = []
     for name, of_rank in by_rank.items():
         found.append(_one_series(name, source, source.reduced, {r: of_rank(r) for r in ranks}, shown))
@@ -147,7 +147,7 @@ def _settings(method: Method) -> dict[str, str]:
 
 def _recalls(dyads: Dyads, truth: Array | None, methods: Mapping[str, Method], marked: bool, seed: int) -> Array:
     """Recall at each k in one partition, (methods, k), twice if some pairs are marked as significant."""
-    options: dict[str, Any] = {"tune": "each", "random_state": seed % 2**32, "progress": False}
+    options: dict[str, Any] = {"tune": "each", "criterion": "recall", "random_state": seed % 2**32, "progress": False}
     result = evaluate(dyads, methods, n_partitions=1, at=K, truth=truth, **options)
     if result.failures:
         raise RuntimeError("; ".join(f"{name}: {error}" for name, error in result.failures.items()))

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from jointdr.data import Dyads
+from jointdr.directions import RankError
 from jointdr.estimators import JDR, ViewsTransformer, exponent_of
 from jointdr.prediction.heads.bandwidths import RULES, Chosen, Pair, choose_bandwidths
 from jointdr.prediction.heads.entities import Side, Standardizer
@@ -22,6 +23,7 @@ from jointdr.runtime import Array, check_choice, check_integer, check_number
 
 HEADS = ("auto", "kernel", "bilinear", "kernel_ridge")
 KERNELS = ("gaussian", "cosine")
+MEDIUM = 0.5  # the bandwidth of kernel_ridge where kernel regression would rather ignore a side
 Sides = tuple[Side, Side]
 
 
@@ -120,6 +122,27 @@ def embedding_for(embedding: Any, dyads: Dyads) -> ViewsTransformer | None:
     return clone(embedding)
 
 
+def fit_within_rank(embedding: ViewsTransformer, dyads: Dyads) -> ViewsTransformer | None:
+    """The fitted embedding, with as many directions as the data has where it asks for more; None where there are none.
+
+    Features that are constant, repeated or indicators have fewer directions than there are features, and so have parts
+    of the entities.
+    """
+    try:
+        return embedding.fit(dyads)
+    except RankError as error:
+        fewer = lower_rank(embedding, error)
+        return None if fewer is None else fewer.fit(dyads)
+
+
+def lower_rank(embedding: ViewsTransformer, error: RankError) -> ViewsTransformer | None:
+    """The embedding with the directions that there are, after an error; None where there are none."""
+    r = embedding.get_params().get("n_components")
+    if error.most is None or not isinstance(r, int) or error.most >= r:
+        raise error
+    return clone(embedding).set_params(n_components=error.most) if error.most else None
+
+
 def check_embedding(embedding: Any) -> None:
     """Raise unless it is "auto", an estimator of the family, or None."""
     is_auto = isinstance(embedding, str) and embedding == "auto"
@@ -158,7 +181,9 @@ def find_bandwidths(
         kernels = (sides[0].kernel(description), sides[1].kernel(description))
         rng, kept = check_random_state(random_state), 1.0 - parameters.borrow
         found = choose_bandwidths(dyads.Y, dyads.is_complete, kernels, max_bytes, rng, kept, given)
-        return found if parameters.head == "kernel" else Chosen(found.new)
+        if parameters.head == "kernel_ridge":  # which cannot ignore a side
+            return Chosen((found.new[0] or MEDIUM, found.new[1] or MEDIUM))
+        return found
 
     h = choose(0, parameters.bandwidth)
     if len(sides[0].points) == 1:

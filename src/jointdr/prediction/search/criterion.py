@@ -99,7 +99,7 @@ def _judge_grades(criterion: str, predicted: Array, truth: Array) -> float:
     else:
         compared = predicted, truth
     constant = bool((compared[1] == compared[1][0]).all())
-    concordance = 0.5 if constant else concordance_index(*compared)
+    concordance = 0.5 if constant else concordance_index(round_scores(compared[0][None])[0], compared[1])
     if criterion == "concordance":
         return concordance
     sigma = float(np.std(truth)) or 1.0
@@ -152,7 +152,8 @@ def _ends(i: Array, count: int) -> tuple[Array, Array]:
 
 
 def pooled_precision(S: Array, positive: Array) -> float:
-    """The average precision of all pairs together; equal scores share a rank."""
+    """The average precision of all pairs together; scores that differ by rounding alone share a rank."""
+    S = round_scores(S.reshape(1, -1)).reshape(S.shape)
     values, everything = np.sort(S[positive])[::-1], np.sort(S[np.isfinite(S)])
     upper = np.searchsorted(everything, values, side="right")
     lower = np.searchsorted(everything, values, side="left")

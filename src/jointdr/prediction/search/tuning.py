@@ -27,6 +27,8 @@ from jointdr.prediction.heads.build import (
     describe_entities,
     embedding_for,
     find_bandwidths,
+    fit_within_rank,
+    lower_rank,
     mixtures_of,
 )
 from jointdr.prediction.heads.column_weights import ColumnWeights
@@ -34,7 +36,7 @@ from jointdr.prediction.heads.head import EntitySet
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.prediction.heads.ridge import ROUGH_REDUCTION
 from jointdr.prediction.recommender import Recommender, fit_by_groups
-from jointdr.prediction.search.criterion import score_split
+from jointdr.prediction.search.criterion import check_criterion, score_split
 from jointdr.runtime import Array, Progress, is_integer, is_sparse, memory
 
 # Names for one side of a parameter that has two.
@@ -59,8 +61,8 @@ class Tuning:
     best_params : dict
         Parameters of the model, for ``set_params``.
     best_score : float
-    criterion : {"recall", "negative rmse"}
-        Higher is better.
+    criterion : {"auto", "recall", "average precision", "nDCG", "RMSE", "concordance"}
+        Settings were judged by it; of the RMSE by minus that, so that higher is better.
     """
 
     table: Any
@@ -69,7 +71,12 @@ class Tuning:
     criterion: str
 
     def __repr__(self) -> str:
-        return f"Tuning({len(self.table)} settings, {self.criterion} {self.best_score:.4g} at {self.best_params})"
+        return f"Tuning({len(self.table)} settings, {self.quality} {self.best_score:.4g} at {self.best_params})"
+
+    @property
+    def quality(self) -> str:
+        """The criterion in words."""
+        return {"auto": "criterion", "RMSE": "−RMSE"}.get(self.criterion, self.criterion)
 
 
 def tune_model(
@@ -82,6 +89,7 @@ def tune_model(
     test_size: float = 0.1,
     random_state: Any = None,
     groups: Any = None,
+    criterion: str = "auto",
     progress: bool | None = None,
 ) -> Tuning:
     """Try the settings of a grid on held-out parts of dyads; the model itself is not changed.
@@ -96,9 +104,12 @@ def tune_model(
         ``n_components`` stands for that of the embedding.
     by, n_splits, test_size, random_state, groups
         The held-out parts, see `splits`.
+    criterion : {"auto", "recall", "average precision", "nDCG", "RMSE", "concordance"}
+        As in `AssociationModel`.
     progress : bool, optional
         Whether to show a progress bar; by default in a terminal.
     """
+    check_criterion(criterion, dyads.is_implicit)
     stages = [grid] if isinstance(grid, Mapping) else list(grid)
     if not stages or not all(isinstance(stage, Mapping) and stage for stage in stages):
         raise ValueError("grid must be a mapping of parameter names to values, or a sequence of such mappings.")
@@ -122,7 +133,6 @@ def tune_model(
         else _Bench(resolved, split, alike)
         for split in splits(dyads, by, n_splits, test_size, random_state, alike)
     ]
-    recall = dyads.is_implicit
     found: dict[str, tuple[Setting, list[float]]] = {}
     best: Setting = {}
     total = sum(int(np.prod([len(values) for values in stage.values()])) for stage in stages) * len(benches)
@@ -133,13 +143,13 @@ def tune_model(
                 if repr(setting) not in found:
                     scores = []
                     for bench in benches:
-                        scores.append(score_split(bench.scores(setting), bench.split, recall))
+                        scores.append(score_split(bench.scores(setting), bench.split, dyads.is_implicit, criterion))
                         bar.step()
                     found[repr(setting)] = setting, scores
                 else:
                     bar.step(len(benches))
             best = max(found.values(), key=lambda item: float(np.mean(item[1])))[0]
-    return _tuning(list(found.values()), best, "recall" if recall else "negative rmse")
+    return _tuning(list(found.values()), best, criterion)
 
 
 def _tuning(found: list[tuple[Setting, list[float]]], best: Setting, criterion: str) -> Tuning:
@@ -192,6 +202,18 @@ def resolve_embedding(model: Recommender, dyads: Dyads) -> Recommender:
     return model
 
 
+def fit_lowered(model: Recommender, dyads: Dyads, groups: Groups | None = None) -> Recommender:
+    """Fit a model, with fewer directions and a warning where its embedding asks for more than the data has."""
+    try:
+        return fit_by_groups(model, dyads, groups)
+    except RankError as error:
+        if not isinstance(model, AssociationModel) or not isinstance(model.embedding, ViewsTransformer):
+            raise
+        model.embedding = lower_rank(model.embedding, error)
+        warnings.warn(f"The data has fewer directions, of which all are taken: {error}", UserWarning, stacklevel=2)
+        return fit_by_groups(model, dyads, groups)
+
+
 class _Bench:
     """One split, on which the model is fitted again for every setting."""
 
@@ -216,7 +238,7 @@ class _SharedBench(_Bench):
         self.most = most
         self.max_bytes = memory.within(float(model.max_bytes), 0.4)
         self.budget = self.max_bytes / (4 * n_splits)  # of distances and of sums each, with room for products
-        self.embeddings: dict[str, ViewsTransformer] = {}
+        self.embeddings: dict[str, ViewsTransformer | None] = {}
         self.described: tuple[str, Sides, tuple[EntitySet, EntitySet]] | None = None
         self.sums: dict[Any, Any] = {}
         self.columns: dict[Any, ColumnWeights] = {}
@@ -273,18 +295,17 @@ class _SharedBench(_Bench):
         if embedding is None:
             return None
         r = embedding.get_params()["n_components"]
-        if isinstance(r, int) and self.most is not None and _is_nested(embedding):
-            most = min(max(r, self.most), *self.split.train.n_features)
-            try:
-                return truncate_embedding(self._fit(clone(embedding).set_params(n_components=most)), r)
-            except RankError:  # with other parameters there may be fewer directions than in all settings
-                pass
+        widest = min(self.split.train.n_features)
+        if isinstance(r, int) and r <= widest and self.most is not None and _is_nested(embedding):
+            most = min(max(r, self.most), widest)
+            fitted = self._fit(clone(embedding).set_params(n_components=most))
+            return fitted if fitted is None or r >= min(fitted.solution_.ranks) else truncate_embedding(fitted, r)
         return self._fit(embedding)
 
-    def _fit(self, embedding: ViewsTransformer) -> ViewsTransformer:
+    def _fit(self, embedding: ViewsTransformer) -> ViewsTransformer | None:
         key = f"{type(embedding).__name__}{sorted(embedding.get_params().items(), key=lambda item: item[0])!r}"
         if key not in self.embeddings:
-            self.embeddings[key] = embedding.fit(self.split.train)
+            self.embeddings[key] = fit_within_rank(embedding, self.split.train)
         return self.embeddings[key]
 
 

@@ -101,7 +101,7 @@ def gene_diseases(limit: int | None = None) -> Example:
         "similar diseases, genes ignored": Method(
             AssociationModel(None, head="kernel", kernel="cosine", bandwidth=(cubed, 0.0))
         ),
-        "inductive matrix completion": Method(IMC(min(300, features), tol=1e-4), reduced=True),
+        "inductive matrix completion": Method(IMC(min(300, features), tol=1e-4, fit_intercept=False), reduced=True),
         "no reduction": Method(AssociationModel(None, head="kernel", **cosine)),
         "JDR": Method(AssociationModel(JDR(features, ridge=0.1), head="kernel", scale=0.5, **cosine), reduced=True),
     }
@@ -130,7 +130,7 @@ def made_up() -> Example:
     methods = {
         "popularity of columns": Method(Popularity()),
         "similar rows, columns ignored": Method(AssociationModel(None, head="kernel", bandwidth=(0.3, 0.0))),
-        "inductive matrix completion": Method(IMC(3)),
+        "inductive matrix completion": Method(IMC(3, fit_intercept=False)),
         "no reduction": Method(AssociationModel(None, head="kernel", bandwidth=0.3)),
         "JDR": Method(AssociationModel(JDR(3), head="kernel", bandwidth=0.1)),
     }
