@@ -148,7 +148,7 @@ def _for_each_question(
 
 @dataclass(frozen=True)
 class Screened:
-    """What a sample of the entities leaves to choose from: recipes, or the answer where that is all there is to do."""
+    """Recipes that a sample of the entities leaves to choose from, or the answer where nothing is left to do."""
 
     recipes: list[Recipe]
     answer: Answer | None
