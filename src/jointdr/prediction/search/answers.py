@@ -18,9 +18,8 @@ from jointdr.data import By, Dyads, Groups, minor_groups
 from jointdr.estimators import ViewsTransformer
 from jointdr.prediction.heads.calibration import Calibration
 from jointdr.prediction.heads.descriptions import feature_kinds, raw_descriptions
-from jointdr.prediction.heads.effects import Effects
 from jointdr.prediction.heads.head import EntitySet, Head
-from jointdr.prediction.heads.members import Answers, EffectsHead, EntityKernels, RecipeKernels, Stack, StagesHead
+from jointdr.prediction.heads.members import Answers, EntityKernels, RecipeKernels, Stack, StagesHead
 from jointdr.prediction.heads.spectra import EXACT, FINE
 from jointdr.prediction.heads.stages import Recipe, Scores, SmoothingStage, Term, fit_stages
 from jointdr.prediction.search.bench import Bench, RecipeTrial, Sides, Similarities
@@ -234,7 +233,13 @@ def _choose_large(bench: Bench, by: By, sides: Sides, simple: Recipe) -> Answer:
         linear[k].extend((Term(n),) for n, d in enumerate(side) if d.kind == "linear")
     options = (kernel_options(sides[0], learned=False), kernel_options(sides[1], learned=False))
     baseline = bench.try_recipe(simple)[0]
-    best = choose_recipe(bench, by, linear, options)
+    best = None
+    if any(d.kind == "identity" for side in sides for d in side):  # no landmark is like any other entity
+        bench.failures["all other settings"] = (
+            "Among so many entities, those of a side without features or similarities are not told apart."
+        )
+    else:
+        best = choose_recipe(bench, by, linear, options)
     if best is None or is_no_better(best.values, baseline.values):
         best = baseline
     error = float(np.std(best.values, ddof=1) / np.sqrt(len(best.values))) if len(best.values) > 1 else np.nan
@@ -343,7 +348,8 @@ def _calibrate(stacked: Stacked, parts: Sequence[Part], by: By, implicit: bool) 
 def fit_answers(dyads: Dyads, answers: Sequence[Answer], descriptions: Sides, scores: Scores | None = None) -> Answers:
     """The members of all answers, fitted to all scores."""
     if is_large(dyads):
-        return Answers({answer.by: fit_large_answer(dyads, answer, descriptions) for answer in answers})
+        large = {answer.by: fit_large(answer.recipes[0], dyads, descriptions) for answer in answers}
+        return Answers({by: Stack((head,), (1.0,)) for by, head in large.items()})
     scores = known_scores(dyads) if scores is None else scores
     kernels = EntityKernels(descriptions)
     # Many entities take single precision, which is that of their scores at best, and half the time and memory.
@@ -379,16 +385,6 @@ def fit_answers(dyads: Dyads, answers: Sequence[Answer], descriptions: Sides, sc
         if ranks is not None:
             calibrations["pairs"] = ranks
     return found
-
-
-def fit_large_answer(dyads: Dyads, answer: Answer, descriptions: Sides) -> Head:
-    """The only member of an answer about very many entities."""
-    (recipe,) = answer.recipes
-    if recipe.head == "effects":
-        shrinkage = Effects.fit(dyads.Y, dyads.is_complete).shrinkage
-        a, b = (found if used else np.inf for found, used in zip(shrinkage, recipe.effects, strict=True))
-        return Stack((EffectsHead(Effects.fit(dyads.Y, dyads.is_complete, (a, b))),), (1.0,))
-    return Stack((fit_large(recipe, dyads, descriptions),), (1.0,))
 
 
 def _rank_scores(head: Answers, Y: Array) -> Calibration | None:
