@@ -309,7 +309,7 @@ def _distinct(trials: Sequence[RecipeTrial]) -> list[RecipeTrial]:
 
 
 def _bench(task: ChoiceTask, dyads: Dyads, by: By, rng: np.random.RandomState, dtype: Any = np.float64) -> Bench:
-    scores, implicit = known_scores(dyads), dyads.is_implicit
+    scores, implicit = known_scores(dyads), task.dyads.is_implicit  # a sample may have more associations than zeros
     units = {"rows": dyads.shape[0], "columns": dyads.shape[1], "both": min(dyads.shape)}
     held = units.get(by, np.count_nonzero(scores.Y) if implicit else dyads.n_observed)
     groups = (None, None) if task.groups is None else task.groups.codes(dyads, by)
