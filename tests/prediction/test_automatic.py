@@ -4,6 +4,7 @@ import itertools
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 
 import numpy as np
 import pandas as pd
@@ -414,3 +415,24 @@ def test_a_sample_with_more_associations_than_zeros_is_judged_like_the_whole(mon
     monkeypatch.setattr(answers, "Bench", Bench)
     AssociationModel(uses="rows", random_state=0).fit(dyads)
     assert set(kinds) == {True}
+
+
+def test_an_interrupted_search_ends_with_the_settings_that_it_is_at(associations, monkeypatch):
+    """Ctrl-C reaches the thread that waits; the other questions must not go on to their ends."""
+    monkeypatch.setattr(answers.joblib, "cpu_count", lambda: 4)
+    monkeypatch.setattr(answers, "threadpool_info", list)
+    tried, began = [], Event()
+
+    def screen_question(task, by, rng, bar):
+        if by == "rows":
+            began.wait(60)
+            raise KeyboardInterrupt
+        while True:
+            bar.try_setting(by, 1.0)
+            tried.append(by)
+            began.set()
+
+    monkeypatch.setattr(answers, "screen_question", screen_question)
+    with pytest.raises(KeyboardInterrupt):
+        AssociationModel(random_state=0).fit(associations)
+    assert tried

@@ -35,7 +35,7 @@ from jointdr.prediction.search.menu import (
 from jointdr.prediction.search.parts import Part, fit_effects, known_scores, make_parts, new_sides
 from jointdr.prediction.search.progress import SearchProgress
 from jointdr.prediction.search.sampling import sample_entities
-from jointdr.prediction.search.stack import Stacked, is_no_better, stack_trials
+from jointdr.prediction.search.stack import Stacked, error_of_mean, is_no_better, stack_trials
 from jointdr.runtime import Array
 
 QUESTIONS: tuple[By, ...] = ("rows", "columns", "both", "pairs")
@@ -117,23 +117,24 @@ def choose_answers(task: ChoiceTask, bar: SearchProgress) -> list[Answer]:
     few = task.dyads.shape[0] * task.dyads.shape[1] <= SIDE_BY_SIDE
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of settings that are only tried
-        screened = _for_each_question(task.uses, lambda by: screen_question(task, by, rngs[by], bar))
+        screened = _for_each_question(task.uses, lambda by: screen_question(task, by, rngs[by], bar), bar)
 
         def choose(by: By) -> Answer:
             answer = screened[by].answer or choose_answer(task, by, screened[by], rngs[by], bar)
             bar.answer(by)
             return answer
 
-        return list(_for_each_question(task.uses, choose, few, max(task.dyads.shape) <= SCREENED).values())
+        return list(_for_each_question(task.uses, choose, bar, few, max(task.dyads.shape) <= SCREENED).values())
 
 
 def _for_each_question(
-    uses: Sequence[By], work: Callable[[By], Any], side_by_side: bool = True, is_small: bool = True
+    uses: Sequence[By], work: Callable[[By], Any], bar: SearchProgress, side_by_side: bool = True, is_small: bool = True
 ) -> dict[By, Any]:
     """The results of all questions, on as many cores as products of matrices may take.
 
     Questions side by side with one thread each are faster than one after the other with all of them, because
-    eigenvectors of small matrices gain nothing by threads. Large data is held once.
+    eigenvectors of small matrices gain nothing by threads. Large data is held once. After an error, or Ctrl-C, the
+    other questions end with the setting that they are at.
     """
     threads = min([joblib.cpu_count(), *(p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas")])
     workers = min(threads, len(uses)) if side_by_side else 1
@@ -142,7 +143,12 @@ def _for_each_question(
             return {by: work(by) for by in uses}
         with ThreadPoolExecutor(workers) as pool:
             dear_first = {by: pool.submit(work, by) for by in sorted(uses, reverse=True)}
-            return {by: dear_first[by].result() for by in uses}
+            try:
+                return {by: dear_first[by].result() for by in uses}
+            except BaseException:  # also Ctrl-C, which reaches this thread alone
+                bar.stop()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
 
 
 @dataclass(frozen=True)
@@ -183,14 +189,13 @@ def choose_answer(
         if screened.is_whole or bench.fits + (recipe.rounds + 1) * len(bench.parts) <= task.max_fits:
             trials += bench.try_recipe(recipe)
     stacked = stack_trials(bench, _distinct(trials), baseline)
-    error = float(np.std(stacked.values, ddof=1) / np.sqrt(len(stacked.values))) if len(stacked.values) > 1 else np.nan
     return Answer(
         by,
         tuple(trial.recipe for trial in stacked.trials),
         stacked.weights,
         tuple(trial.mean for trial in stacked.trials),
         stacked.mean,
-        error,
+        error_of_mean(stacked.values, of_one=np.nan),
         baseline.mean,
         _calibrate(stacked, bench.parts, by, implicit),
         bench.failures,
@@ -242,7 +247,6 @@ def _choose_large(bench: Bench, by: By, sides: Sides, simple: Recipe) -> Answer:
         best = choose_recipe(bench, by, linear, options)
     if best is None or is_no_better(best.values, baseline.values):
         best = baseline
-    error = float(np.std(best.values, ddof=1) / np.sqrt(len(best.values))) if len(best.values) > 1 else np.nan
     figures = bench.familiar_figures(best.predictions, baseline.predictions)
     return Answer(
         by,
@@ -250,7 +254,7 @@ def _choose_large(bench: Bench, by: By, sides: Sides, simple: Recipe) -> Answer:
         (1.0,),
         (best.mean,),
         best.mean,
-        error,
+        error_of_mean(best.values, of_one=np.nan),
         baseline.mean,
         None,
         bench.failures,

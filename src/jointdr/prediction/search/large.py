@@ -16,6 +16,7 @@ from jointdr.prediction.heads.stages import CONSTANT, Recipe, Term, mix_similari
 from jointdr.prediction.search.bench import Bench, RecipeTrial
 from jointdr.prediction.search.menu import PENALTIES, Options, screen
 from jointdr.prediction.search.parts import effects_of, new_sides
+from jointdr.prediction.search.stack import error_of_mean
 from jointdr.runtime import Array, is_sparse, slices
 
 LARGEST, MOST_PAIRS = 10_000, 50_000_000  # entities of a kind, and pairs, whose scores are held as a dense matrix
@@ -57,8 +58,7 @@ def choose_recipe(
 def _gains(dear: RecipeTrial, cheap: RecipeTrial) -> bool:
     """Whether it is better by two standard errors, and by more than a fiftieth."""
     difference = dear.values - cheap.values
-    error = float(np.std(difference, ddof=1)) / np.sqrt(len(difference)) if len(difference) > 1 else 0.0
-    return float(difference.mean()) > max(2 * error, 0.02 * abs(cheap.mean))
+    return float(difference.mean()) > max(2 * error_of_mean(difference), 0.02 * abs(cheap.mean))
 
 
 @dataclass(frozen=True)
