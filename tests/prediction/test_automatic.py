@@ -4,6 +4,7 @@ import itertools
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 
 import numpy as np
 import pandas as pd
@@ -15,9 +16,11 @@ from jointdr.evaluation import splits
 from jointdr.metrics import average_precision
 from jointdr.prediction.heads.members import QUESTIONS as QUESTIONS_IN_WORDS
 from jointdr.prediction.heads.stages import fit_stages
+from jointdr.prediction.search import answers
 from jointdr.prediction.search.answers import QUESTIONS
 from jointdr.prediction.search.criterion import CRITERIA, check_criterion, criterion_in_words
 from jointdr.prediction.search.progress import SearchProgress
+from jointdr.prediction.search.sampling import sample_entities
 
 
 def bilinear(rng, m=50, n=36, noise=0.3):
@@ -390,3 +393,46 @@ class TestArguments:
         model = AssociationModel(JDR(2), head="kernel", bandwidth=0.5).fit(grades)
         with pytest.raises(AttributeError, match="head='auto'"):
             _ = model.choices_
+
+
+def test_a_sample_with_more_associations_than_zeros_is_judged_like_the_whole(monkeypatch):
+    """Empty rows are not sampled, so that most pairs of a sample may be associations."""
+    monkeypatch.setattr(answers, "SCREENED", 60)
+    rng = np.random.default_rng(0)
+    Y = (rng.random((100, 20)) < 0.6).astype(float)
+    Y[:30] = 0
+    dyads = Dyads(Y, rng.standard_normal((100, 3)), rng.standard_normal((20, 2)))
+    sample = sample_entities(dyads, "rows", 60, np.random.RandomState(0))
+    assert dyads.is_implicit
+    assert not sample.is_implicit
+    kinds = []
+
+    class Bench(answers.Bench):
+        def judge(self, predictions, part, criterion=None):
+            kinds.append(self.implicit)
+            return super().judge(predictions, part, criterion)
+
+    monkeypatch.setattr(answers, "Bench", Bench)
+    AssociationModel(uses="rows", random_state=0).fit(dyads)
+    assert set(kinds) == {True}
+
+
+def test_an_interrupted_search_ends_with_the_settings_that_it_is_at(associations, monkeypatch):
+    """Ctrl-C reaches the thread that waits; the other questions must not go on to their ends."""
+    monkeypatch.setattr(answers.joblib, "cpu_count", lambda: 4)
+    monkeypatch.setattr(answers, "threadpool_info", list)
+    tried, began = [], Event()
+
+    def screen_question(task, by, rng, bar):
+        if by == "rows":
+            began.wait(60)
+            raise KeyboardInterrupt
+        while True:
+            bar.try_setting(by, 1.0)
+            tried.append(by)
+            began.set()
+
+    monkeypatch.setattr(answers, "screen_question", screen_question)
+    with pytest.raises(KeyboardInterrupt):
+        AssociationModel(random_state=0).fit(associations)
+    assert tried

@@ -48,7 +48,7 @@ class AssociationModel(FittedAssociations):
     ----------
     embedding : "auto", estimator or None
         A `JDR`, or any other method of the family. ``head="auto"`` takes its coordinates as one more description, by
-        default those of a `JDR` with a ridge and up to 40 directions; for other heads they are the description, by
+        default those of a `JDR` with a ridge and up to 400 directions; for other heads they are the description, by
         default those of a `JDR` with 80 directions, or as many as the data has. None takes raw features.
     head : {"auto", "kernel", "bilinear", "kernel_ridge"}
         The regression of scores on descriptions. ``"auto"`` chooses. ``"kernel"``: Nadaraya-Watson regression, as in

@@ -13,6 +13,7 @@ from jointdr.estimators import ViewsTransformer
 from jointdr.prediction.heads.descriptions import Description, feature_kinds, raw_descriptions, tables_of
 from jointdr.prediction.heads.head import EntitySet, Tables
 from jointdr.prediction.heads.members import Answers, Stack, StagesHead
+from jointdr.prediction.heads.ridge import GridRidge
 from jointdr.prediction.search.answers import QUESTIONS, Answer, ChoiceTask, choose_answers, fit_answers
 from jointdr.prediction.search.bench import Sides
 from jointdr.prediction.search.criterion import check_criterion
@@ -45,7 +46,7 @@ class AutomaticParts:
         return self.tables[k][:1] if self.tables[k][0].shape[1] > 0 else ()
 
     def compare(self, k: int, one: EntitySet) -> tuple[Array, Array]:
-        """Distances and similarities of one entity to all known ones: the kernel that weighs most in its question."""
+        """Distances and similarities of one entity to all known ones, by the kernels of its question."""
         asked = "pairs" if one.tables is None else ("rows", "columns")[k]
         by = asked if asked in self.head.heads else next(iter(self.head.heads))
         stack = self.head.heads[by]
@@ -53,15 +54,18 @@ class AutomaticParts:
         members = [
             (weight, member)
             for weight, member in zip(stack.weights, stack.members, strict=True)
-            if isinstance(member, StagesHead) and member.stage.recipe.head != "effects"
+            if isinstance(member, GridRidge)
+            or (isinstance(member, StagesHead) and member.stage.recipe.head != "effects")
         ]
         if not members:
             raise ValueError("The model compares no entities here: it predicts row and column effects alone.")
         total = sum(weight for weight, _ in members)
         similarity = np.zeros(self.tables[k][0].shape[0])
         for weight, member in members:
-            seen = member.kernels.seen(k, one, slice(0, 1))
-            K = member.stage.similarities(k, seen)[0]
+            if isinstance(member, GridRidge):
+                K = member.coordinates[k].cosines(one)[0]
+            else:
+                K = member.stage.similarities(k, member.kernels.seen(k, one, slice(0, 1)))[0]
             similarity += weight / total * K
         similarity = np.clip(similarity, 0.0, 1.0)
         return np.sqrt(np.maximum(2.0 - 2.0 * similarity, 0.0)), similarity

@@ -74,7 +74,8 @@ def automatic_to_arrays(parts: AutomaticParts, family: Mapping[str, type]) -> tu
     """A part of a header, and arrays, without the known scores and the tables of entities.
 
     The embedding must be of a class in `family`, which are given by name. Effects, kernels and what neighbors average
-    are made again from scores and tables; coefficients and profiles, which take long, are kept.
+    are made again from scores and tables; coefficients and profiles, which take long, are kept. Models of very many
+    entities are fitted again.
     """
     arrays: dict[str, Array] = {}
     stages: list[SmoothingStage] = []

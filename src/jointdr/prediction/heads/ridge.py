@@ -4,7 +4,7 @@
 
 over the observed pairs. In the coordinates that make Σ φφᵀ = diag(s) and Σ ψψᵀ = diag(t), the solution on a complete
 grid is M = Φᵀ(Y − ȳ)Ψ / (s tᵀ + λ), entry by entry. Otherwise it preconditions conjugate gradients. With
-kernel features it is Kronecker kernel ridge regression.
+kernel features it is Kronecker kernel ridge regression. Row and column effects may be subtracted instead of ȳ.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
 from jointdr.prediction.heads.completion import Pairs
+from jointdr.prediction.heads.distances import unit_rows
+from jointdr.prediction.heads.effects import Effects, replace_values
 from jointdr.prediction.heads.head import EntitySet, Head
 from jointdr.prediction.heads.kernels import Mixture
 from jointdr.prediction.ranking import ScoreBlock, Scorer
@@ -92,6 +94,10 @@ class Coordinates:
         Z = some.tables[0][at]
         return _with_constant(Z.toarray() if is_sparse(Z) else Z, self.constant) @ self.rotation
 
+    def cosines(self, some: EntitySet) -> Array:
+        """Of the angles between φ of these entities and of all known ones, (entities, m)."""
+        return np.asarray(unit_rows(self.features(some, slice(0, some.count))) @ unit_rows(self.known).T)
+
 
 def _with_constant(Z: Array, constant: float) -> Array:
     return np.hstack([Z, np.full((len(Z), 1), constant)])
@@ -120,7 +126,8 @@ class GridRidge(Head):
     coordinates: tuple[Coordinates, Coordinates]
     penalty: float  # λ
     core: Array  # (q_1, q_2): M
-    mean: float  # ȳ, the mean of the known scores
+    mean: float  # ȳ, the mean of the known scores; 0 with effects
+    effects: Effects | None = None  # of rows and columns, subtracted first
 
     @staticmethod
     def fit(
@@ -143,20 +150,25 @@ class GridRidge(Head):
         coordinates: tuple[Coordinates, Coordinates],
         penalty: float,
         reduction: float = REDUCTION,
+        effects: Effects | None = None,
     ) -> GridRidge:
-        """Fit with this λ."""
+        """Fit with this λ; effects are those of the same scores."""
         a, b = coordinates
         share = 1.0 if complete else Y.nnz / (Y.shape[0] * Y.shape[1])
         curvature = share * np.outer(a.values, b.values)
-        mean = float(Y.sum()) / (Y.shape[0] * Y.shape[1] * share)
+        mean = float(Y.sum()) / (Y.shape[0] * Y.shape[1] * share) if effects is None else 0.0
         if complete:
             pairs = None
-            right = a.known.T @ dense_product(Y, b.known) - mean * np.outer(a.known.sum(axis=0), b.known.sum(axis=0))
+            L, R = (a.known.sum(axis=0) * mean, b.known.sum(axis=0))
+            if effects is not None:
+                L, R = (X.known.T @ F for X, F in zip(coordinates, effects.factors(), strict=True))
+            right = a.known.T @ dense_product(Y, b.known) - (np.outer(L, R) if effects is None else L @ R.T)
         else:
             pairs = Pairs(Y, a.known, b.known)
-            right = pairs.gather(0, pairs.y - mean, b.known)
+            left = pairs.y - mean if effects is None else effects.residuals(Y).data
+            right = pairs.gather(0, left, b.known)
         core = _solve(right, curvature + penalty, pairs, penalty, reduction)
-        return GridRidge(Y, complete, coordinates, penalty, core, mean)
+        return GridRidge(Y, complete, coordinates, penalty, core, mean, effects)
 
     def scorer(self, rows: EntitySet, columns: EntitySet, max_bytes: float, count: bool = False) -> Scorer:
         """A function that predicts the scores of some rows with all columns; there are no ``neighbors``.
@@ -165,10 +177,20 @@ class GridRidge(Head):
         """
         a, b = self.coordinates
         psi = b.features(columns, slice(0, columns.count)).T
-        if rows.count < columns.count:
-            return lambda at: ScoreBlock(a.features(rows, at) @ self.core @ psi + self.mean)
-        others = self.core @ psi
-        return lambda at: ScoreBlock(a.features(rows, at) @ others + self.mean)
+        others = psi if rows.count < columns.count else self.core @ psi
+        of_rows, of_columns = (None, None) if self.effects is None else self.effects.of(rows, columns)
+
+        def block(at: slice) -> ScoreBlock:
+            phi = a.features(rows, at)
+            scores = (phi @ self.core if others is psi else phi) @ others
+            if of_rows is None:
+                scores += self.mean
+            else:
+                scores += of_rows[at, None]
+                scores += of_columns
+            return ScoreBlock(scores)
+
+        return block
 
     def rows_at_once(self, n_columns: int, max_bytes: float, ranked: bool = False) -> int:
         """The number of rows whose scores with so many columns fit into this memory."""
@@ -182,6 +204,8 @@ class GridRidge(Head):
         pairs = None if self.complete else Pairs(self.Y, a.known, b.known)
         phi, psi = (c.features(one, slice(0, 1))[0] for c, one in zip(self.coordinates, (row, column), strict=True))
         M = _solve(np.outer(phi, psi), hessian, pairs, self.penalty)
+        if self.effects is not None:
+            return self._weights_with_effects(M, row, column)
         if pairs is None:  # the rest is the share of ȳ, which all pairs have in common
             total = float(a.known.sum(axis=0) @ M @ b.known.sum(axis=0))
             rest = (1 - total) / (self.Y.shape[0] * self.Y.shape[1])
@@ -192,6 +216,17 @@ class GridRidge(Head):
         weights = pairs.products(a.known @ M, b.known)
         weights += (1 - weights.sum()) / len(weights)
         return sparse.csr_array((weights, self.Y.indices, self.Y.indptr), shape=self.Y.shape)
+
+    def _weights_with_effects(self, M: Array, row: EntitySet, column: EntitySet) -> Array:
+        """Those of the pair's own effects, and those Φ M Ψᵀ of what effects leave."""
+        assert self.effects is not None
+        a, b = (one.known for one in self.coordinates)
+        own = self.effects.weights(*(None if one.indices is None else int(one.indices[0]) for one in (row, column)))
+        if not is_sparse(self.Y):
+            return own + self.effects.project_out(a @ M @ b.T)
+        W = replace_values(self.Y, Pairs(self.Y, a, b).products(a @ M, b))
+        sums = (a @ (M @ b.sum(axis=0)), b @ (M.T @ a.sum(axis=0))) if self.complete else None
+        return replace_values(self.Y, own.data + self.effects.project_out(W, sums).data)
 
 
 def _solve(right: Array, hessian: Array, pairs: Pairs | None, penalty: float, reduction: float = REDUCTION) -> Array:

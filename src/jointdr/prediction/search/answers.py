@@ -18,9 +18,8 @@ from jointdr.data import By, Dyads, Groups, minor_groups
 from jointdr.estimators import ViewsTransformer
 from jointdr.prediction.heads.calibration import Calibration
 from jointdr.prediction.heads.descriptions import feature_kinds, raw_descriptions
-from jointdr.prediction.heads.effects import Effects
 from jointdr.prediction.heads.head import EntitySet, Head
-from jointdr.prediction.heads.members import Answers, EffectsHead, EntityKernels, RecipeKernels, Stack, StagesHead
+from jointdr.prediction.heads.members import Answers, EntityKernels, RecipeKernels, Stack, StagesHead
 from jointdr.prediction.heads.spectra import EXACT, FINE
 from jointdr.prediction.heads.stages import Recipe, Scores, SmoothingStage, Term, fit_stages
 from jointdr.prediction.search.bench import Bench, RecipeTrial, Sides, Similarities
@@ -36,7 +35,7 @@ from jointdr.prediction.search.menu import (
 from jointdr.prediction.search.parts import Part, fit_effects, known_scores, make_parts, new_sides
 from jointdr.prediction.search.progress import SearchProgress
 from jointdr.prediction.search.sampling import sample_entities
-from jointdr.prediction.search.stack import Stacked, is_no_better, stack_trials
+from jointdr.prediction.search.stack import Stacked, error_of_mean, is_no_better, stack_trials
 from jointdr.runtime import Array
 
 QUESTIONS: tuple[By, ...] = ("rows", "columns", "both", "pairs")
@@ -118,23 +117,24 @@ def choose_answers(task: ChoiceTask, bar: SearchProgress) -> list[Answer]:
     few = task.dyads.shape[0] * task.dyads.shape[1] <= SIDE_BY_SIDE
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of settings that are only tried
-        screened = _for_each_question(task.uses, lambda by: screen_question(task, by, rngs[by], bar))
+        screened = _for_each_question(task.uses, lambda by: screen_question(task, by, rngs[by], bar), bar)
 
         def choose(by: By) -> Answer:
             answer = screened[by].answer or choose_answer(task, by, screened[by], rngs[by], bar)
             bar.answer(by)
             return answer
 
-        return list(_for_each_question(task.uses, choose, few, max(task.dyads.shape) <= SCREENED).values())
+        return list(_for_each_question(task.uses, choose, bar, few, max(task.dyads.shape) <= SCREENED).values())
 
 
 def _for_each_question(
-    uses: Sequence[By], work: Callable[[By], Any], side_by_side: bool = True, is_small: bool = True
+    uses: Sequence[By], work: Callable[[By], Any], bar: SearchProgress, side_by_side: bool = True, is_small: bool = True
 ) -> dict[By, Any]:
     """The results of all questions, on as many cores as products of matrices may take.
 
     Questions side by side with one thread each are faster than one after the other with all of them, because
-    eigenvectors of small matrices gain nothing by threads. Large data is held once.
+    eigenvectors of small matrices gain nothing by threads. Large data is held once. After an error, or Ctrl-C, the
+    other questions end with the setting that they are at.
     """
     threads = min([joblib.cpu_count(), *(p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas")])
     workers = min(threads, len(uses)) if side_by_side else 1
@@ -143,7 +143,12 @@ def _for_each_question(
             return {by: work(by) for by in uses}
         with ThreadPoolExecutor(workers) as pool:
             dear_first = {by: pool.submit(work, by) for by in sorted(uses, reverse=True)}
-            return {by: dear_first[by].result() for by in uses}
+            try:
+                return {by: dear_first[by].result() for by in uses}
+            except BaseException:  # also Ctrl-C, which reaches this thread alone
+                bar.stop()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
 
 
 @dataclass(frozen=True)
@@ -184,14 +189,13 @@ def choose_answer(
         if screened.is_whole or bench.fits + (recipe.rounds + 1) * len(bench.parts) <= task.max_fits:
             trials += bench.try_recipe(recipe)
     stacked = stack_trials(bench, _distinct(trials), baseline)
-    error = float(np.std(stacked.values, ddof=1) / np.sqrt(len(stacked.values))) if len(stacked.values) > 1 else np.nan
     return Answer(
         by,
         tuple(trial.recipe for trial in stacked.trials),
         stacked.weights,
         tuple(trial.mean for trial in stacked.trials),
         stacked.mean,
-        error,
+        error_of_mean(stacked.values, of_one=np.nan),
         baseline.mean,
         _calibrate(stacked, bench.parts, by, implicit),
         bench.failures,
@@ -234,10 +238,15 @@ def _choose_large(bench: Bench, by: By, sides: Sides, simple: Recipe) -> Answer:
         linear[k].extend((Term(n),) for n, d in enumerate(side) if d.kind == "linear")
     options = (kernel_options(sides[0], learned=False), kernel_options(sides[1], learned=False))
     baseline = bench.try_recipe(simple)[0]
-    best = choose_recipe(bench, by, linear, options)
+    best = None
+    if any(d.kind == "identity" for side in sides for d in side):  # no landmark is like any other entity
+        bench.failures["all other settings"] = (
+            "Among so many entities, those of a side without features or similarities are not told apart."
+        )
+    else:
+        best = choose_recipe(bench, by, linear, options)
     if best is None or is_no_better(best.values, baseline.values):
         best = baseline
-    error = float(np.std(best.values, ddof=1) / np.sqrt(len(best.values))) if len(best.values) > 1 else np.nan
     figures = bench.familiar_figures(best.predictions, baseline.predictions)
     return Answer(
         by,
@@ -245,7 +254,7 @@ def _choose_large(bench: Bench, by: By, sides: Sides, simple: Recipe) -> Answer:
         (1.0,),
         (best.mean,),
         best.mean,
-        error,
+        error_of_mean(best.values, of_one=np.nan),
         baseline.mean,
         None,
         bench.failures,
@@ -304,7 +313,7 @@ def _distinct(trials: Sequence[RecipeTrial]) -> list[RecipeTrial]:
 
 
 def _bench(task: ChoiceTask, dyads: Dyads, by: By, rng: np.random.RandomState, dtype: Any = np.float64) -> Bench:
-    scores, implicit = known_scores(dyads), dyads.is_implicit
+    scores, implicit = known_scores(dyads), task.dyads.is_implicit  # a sample may have more associations than zeros
     units = {"rows": dyads.shape[0], "columns": dyads.shape[1], "both": min(dyads.shape)}
     held = units.get(by, np.count_nonzero(scores.Y) if implicit else dyads.n_observed)
     groups = (None, None) if task.groups is None else task.groups.codes(dyads, by)
@@ -343,7 +352,8 @@ def _calibrate(stacked: Stacked, parts: Sequence[Part], by: By, implicit: bool) 
 def fit_answers(dyads: Dyads, answers: Sequence[Answer], descriptions: Sides, scores: Scores | None = None) -> Answers:
     """The members of all answers, fitted to all scores."""
     if is_large(dyads):
-        return Answers({answer.by: fit_large_answer(dyads, answer, descriptions) for answer in answers})
+        large = {answer.by: fit_large(answer.recipes[0], dyads, descriptions) for answer in answers}
+        return Answers({by: Stack((head,), (1.0,)) for by, head in large.items()})
     scores = known_scores(dyads) if scores is None else scores
     kernels = EntityKernels(descriptions)
     # Many entities take single precision, which is that of their scores at best, and half the time and memory.
@@ -379,16 +389,6 @@ def fit_answers(dyads: Dyads, answers: Sequence[Answer], descriptions: Sides, sc
         if ranks is not None:
             calibrations["pairs"] = ranks
     return found
-
-
-def fit_large_answer(dyads: Dyads, answer: Answer, descriptions: Sides) -> Head:
-    """The only member of an answer about very many entities."""
-    (recipe,) = answer.recipes
-    if recipe.head == "effects":
-        shrinkage = Effects.fit(dyads.Y, dyads.is_complete).shrinkage
-        a, b = (found if used else np.inf for found, used in zip(shrinkage, recipe.effects, strict=True))
-        return Stack((EffectsHead(Effects.fit(dyads.Y, dyads.is_complete, (a, b))),), (1.0,))
-    return Stack((fit_large(recipe, dyads, descriptions),), (1.0,))
 
 
 def _rank_scores(head: Answers, Y: Array) -> Calibration | None:

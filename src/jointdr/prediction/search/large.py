@@ -9,13 +9,14 @@ import numpy as np
 
 from jointdr.data import By, Dyads
 from jointdr.prediction.heads.descriptions import Description
-from jointdr.prediction.heads.head import EntitySet, Head
-from jointdr.prediction.heads.members import Descriptions
+from jointdr.prediction.heads.head import EntitySet, Head, Tables
+from jointdr.prediction.heads.members import Descriptions, EffectsHead
 from jointdr.prediction.heads.ridge import Coordinates, GridRidge, positive_eigenpairs, rotate_to_diagonal
 from jointdr.prediction.heads.stages import CONSTANT, Recipe, Term, mix_similarities
 from jointdr.prediction.search.bench import Bench, RecipeTrial
 from jointdr.prediction.search.menu import PENALTIES, Options, screen
-from jointdr.prediction.search.parts import new_sides
+from jointdr.prediction.search.parts import effects_of, new_sides
+from jointdr.prediction.search.stack import error_of_mean
 from jointdr.runtime import Array, is_sparse, slices
 
 LARGEST, MOST_PAIRS = 10_000, 50_000_000  # entities of a kind, and pairs, whose scores are held as a dense matrix
@@ -57,8 +58,7 @@ def choose_recipe(
 def _gains(dear: RecipeTrial, cheap: RecipeTrial) -> bool:
     """Whether it is better by two standard errors, and by more than a fiftieth."""
     difference = dear.values - cheap.values
-    error = float(np.std(difference, ddof=1)) / np.sqrt(len(difference)) if len(difference) > 1 else 0.0
-    return float(difference.mean()) > max(2 * error, 0.02 * abs(cheap.mean))
+    return float(difference.mean()) > max(2 * error_of_mean(difference), 0.02 * abs(cheap.mean))
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ class DescribedCoordinates(Coordinates):
 
     descriptions: tuple[Description, ...] = ()
     terms: tuple[Term, ...] = ()
+    landmarks: Array | None = None  # their indices among the known entities; None where features are coordinates
 
     @staticmethod
     def fit(descriptions: tuple[Description, ...], terms: tuple[Term, ...]) -> DescribedCoordinates:
@@ -87,21 +88,26 @@ class DescribedCoordinates(Coordinates):
             K = _landmark_kernel(terms, some, descriptions, part, at)
             X[part] = (K + CONSTANT) @ (Q / np.sqrt(values))
         rotation, diagonal = rotate_to_diagonal(X)
-        return DescribedCoordinates(None, Q / np.sqrt(values) @ rotation, X @ rotation, diagonal, CONSTANT, some, terms)
+        return DescribedCoordinates(
+            None, Q / np.sqrt(values) @ rotation, X @ rotation, diagonal, CONSTANT, some, terms, at
+        )
 
     def features(self, some: EntitySet, at: slice) -> Array:
         """φ of some of these entities, (entities, q)."""
         if some.tables is None:
             return self.known[at if some.indices is None else some.indices[at]]
         tables = tuple(T[at] for T in some.tables)
-        if self.descriptions[0].kind == "linear" and len(self.rotation) == self.descriptions[0].points.shape[1] + 1:
+        if self.landmarks is None:
             Z = self.descriptions[0].describe(tables)
             Z = (Z.toarray() if is_sparse(Z) else Z) / np.sqrt(self.descriptions[0].unit)
             return np.hstack([Z, np.full((len(Z), 1), self.constant)]) @ self.rotation
-        K = mix_similarities(
-            self.terms, lambda n: self.descriptions[n].similarities(self.descriptions[n].describe(tables))
-        )
+        K = mix_similarities(self.terms, lambda n: self._similarities(self.descriptions[n], tables))
         return np.asarray((K + self.constant) @ self.rotation)
+
+    def _similarities(self, description: Description, tables: Tables) -> Array:
+        """Those of new entities to the landmarks."""
+        Z = description.describe(tables)
+        return description.similarities(Z[:, self.landmarks] if description.kind == "given" else Z)
 
 
 def _landmark_kernel(
@@ -123,6 +129,9 @@ def _rows(description: Description, part: slice, at: Array) -> Array:
 
 
 def fit_large(recipe: Recipe, dyads: Dyads, descriptions: Descriptions) -> Head:
-    """Ridge regression on products of features, or of similarities to landmarks."""
+    """Row and column effects, and ridge regression on products of features, or of similarities to landmarks."""
+    effects = effects_of(dyads.Y, dyads.is_complete, recipe.effects)
+    if recipe.head == "effects":
+        return EffectsHead(effects)
     a, b = (DescribedCoordinates.fit(tuple(descriptions[k]), recipe.terms(k)) for k in (0, 1))
-    return GridRidge.solve(dyads.Y, dyads.is_complete, (a, b), recipe.penalties[0])
+    return GridRidge.solve(dyads.Y, dyads.is_complete, (a, b), recipe.penalties[0], effects=effects)

@@ -81,11 +81,16 @@ def new_sides(by: By) -> tuple[bool, bool]:
 
 
 def fit_effects(scores: Scores, kinds: tuple[bool, bool]) -> Effects:
-    """Effects of these kinds; those of both decide how much each is shrunken."""
-    Y, complete = scores.Y, scores.mask is None
+    """Effects of these kinds."""
+    Y = scores.Y
     if scores.mask is not None:
         i, j = np.nonzero(scores.mask)
         Y = sparse.csr_array((scores.Y[i, j], (i, j)), shape=scores.Y.shape)
+    return effects_of(Y, scores.mask is None, kinds)
+
+
+def effects_of(Y: Array, complete: bool, kinds: tuple[bool, bool]) -> Effects:
+    """The same of scores that may be sparse; effects of both kinds decide how much each is shrunken."""
     both = Effects.fit(Y, complete)
     if all(kinds):
         return both

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager
 from threading import Lock
 from typing import Any, Self
@@ -31,6 +32,7 @@ class SearchProgress:
         self._expected: dict[By, float] = {}
         self._done: dict[By, float] = dict.fromkeys(uses, 0.0)
         self._lock = Lock()
+        self._is_stopped = False
         self._started = time.monotonic()
         self._reporter: AbstractContextManager[Report] = reporter(sys.stderr.isatty() if shown is None else shown)
         self._report: Report = lambda doing, share, left: None
@@ -48,13 +50,19 @@ class SearchProgress:
             self._expected[by] = cost + (self._done[by] if more else 0.0)
 
     def try_setting(self, by: By, cost: float) -> None:
-        """A setting of this cost was tried."""
+        """A setting of this cost was tried; a CancelledError where the search is stopped."""
+        if self._is_stopped:
+            raise CancelledError(f"The search for {by} was stopped.")
         with self._lock:
             self.tried += 1
             self._done[by] += cost
             share = self._done[by] / max(self._expected.get(by, float("inf")), 1e-300)
             self.shares[by] = max(self.shares[by], min(share, NEARLY))
             self._tell(f"choosing for {by}")
+
+    def stop(self) -> None:
+        """No question tries another setting, because one has failed or the user has interrupted them."""
+        self._is_stopped = True
 
     def answer(self, by: By) -> None:
         """A question is answered."""

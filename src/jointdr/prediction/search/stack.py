@@ -80,5 +80,9 @@ def _slope(predictions: Sequence[Array], bench: Bench) -> float:
 def is_no_better(values: Array, baseline: Array) -> bool:
     """Whether values on the same parts are not higher by more than one standard error of the differences."""
     difference = values - baseline
-    error = float(np.std(difference, ddof=1)) / np.sqrt(len(difference)) if len(difference) > 1 else 0.0
-    return not float(difference.mean()) > error
+    return not float(difference.mean()) > error_of_mean(difference)
+
+
+def error_of_mean(values: Array, of_one: float = 0.0) -> float:
+    """The standard error of the mean of these values; `of_one` where there is a single one."""
+    return float(np.std(values, ddof=1)) / float(np.sqrt(len(values))) if len(values) > 1 else of_one
