@@ -188,6 +188,8 @@ def test_trees_see_both_features(rng):
     dyads = Dyads(Y, A, B)
     split = next(splits(dyads, "rows", random_state=0))
     assert np.mean((split.predict(BoostedTrees().fit(split.train)) > 0) == (split.test.Y > 0)) > 0.9
+    drawn = BoostedTrees(20, random_state=np.random.RandomState(0)).fit(split.train)
+    np.testing.assert_array_equal(split.predict(drawn), split.predict(BoostedTrees(20).fit(split.train)))
 
 
 def test_lightgbm_is_optional(links, monkeypatch):

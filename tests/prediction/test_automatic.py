@@ -12,11 +12,12 @@ import pytest
 from scipy import sparse
 
 from jointdr import JDR, AssociationModel, Dyads, Popularity, load
+from jointdr.estimators import compose_embedding
 from jointdr.evaluation import splits
 from jointdr.metrics import average_precision
 from jointdr.prediction.heads.members import QUESTIONS as QUESTIONS_IN_WORDS
 from jointdr.prediction.heads.stages import fit_stages
-from jointdr.prediction.search import answers
+from jointdr.prediction.search import answers, learned
 from jointdr.prediction.search.answers import QUESTIONS
 from jointdr.prediction.search.criterion import CRITERIA, check_criterion, criterion_in_words
 from jointdr.prediction.search.progress import SearchProgress
@@ -436,3 +437,37 @@ def test_an_interrupted_search_ends_with_the_settings_that_it_is_at(associations
     with pytest.raises(KeyboardInterrupt):
         AssociationModel(random_state=0).fit(associations)
     assert tried
+
+
+def test_wide_tables_have_an_embedding_of_all_their_features(monkeypatch, tmp_path):
+    """It is fitted to their leading features; saved, loaded, used and reported like any other."""
+    monkeypatch.setattr(learned, "WIDEST", 40)
+    rng = np.random.default_rng(0)
+    A = sparse.random_array((60, 90), density=0.2, rng=rng, format="csr")
+    B = rng.standard_normal((40, 4))
+    Y = (A @ rng.standard_normal((90, 2))) @ B[:, :2].T
+    model = AssociationModel(uses="rows", random_state=0).fit(Y[:50], A[:50], B)
+    assert model.embedding_.embeddings_[0].shape == (90, 4)
+    model.save(tmp_path / "model.npz")
+    loaded = load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(loaded.predict(A[50:]), model.predict(A[50:]))
+    for found in (model, loaded):
+        np.testing.assert_array_equal(found.coordinates(A[50:])[0], model.coordinates(A[50:])[0])
+        found.report(tmp_path / "report.html")  # of a model for new rows alone
+        assert "There are no recommendations: The model was fitted with uses=" in (tmp_path / "report.html").read_text()
+
+
+def test_a_composed_embedding_is_that_of_the_reduced_tables(rng):
+    A, B, y = rng.standard_normal((80, 6)), rng.standard_normal((80, 3)), rng.standard_normal(80)
+    W = np.linalg.qr(rng.standard_normal((6, 4)))[0]
+    fitted = JDR(2).fit((A @ W, B), y)
+    whole = compose_embedding(fitted, (W, None), (None, None))
+    for found, expected in zip(whole.transform((A, B)), fitted.transform((A @ W, B)), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert whole.score((A, B), y) == pytest.approx(fitted.score((A @ W, B), y), abs=1e-12)
+
+
+def test_an_embedding_that_was_asked_for_is_not_left_out_in_silence(associations):
+    with pytest.warns(UserWarning, match=r"embedding=JDR\(n_components=20\) is left out"):
+        model = AssociationModel(JDR(20), uses="rows", random_state=0).fit(associations)
+    assert model.embedding_ is None

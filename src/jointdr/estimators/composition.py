@@ -25,6 +25,9 @@ def compose_embedding(
     found.solution_ = fitted.solution_.compose(maps)
     found.view_names_, found.response_ = fitted.view_names_, fitted.response_
     found.moments_used_ = fitted.moments_used_
+    for name in ("solver_", "n_sweeps_", "link_"):
+        if hasattr(fitted, name):
+            setattr(found, name, getattr(fitted, name))
     found.n_features_per_view_ = tuple(len(U) for U in found.solution_.bases)
     found.feature_names_per_view_ = tuple(feature_names)
     return found

@@ -138,6 +138,7 @@ def fit_automatic(
     groups : Groups, optional
         Entities that are held out together.
     """
+    given = None if isinstance(embedding, str) else embedding
     if is_large(dyads):
         embedding = None
     elif isinstance(embedding, str):
@@ -149,6 +150,13 @@ def fit_automatic(
         warnings.simplefilter("ignore")  # its coordinates are one description of several
         fitted = None if embedding is None else fit_embedding(embedding, dyads, maps)
     embedding = None if fitted is None else embedding
+    if given is not None and embedding is None:
+        warnings.warn(
+            f"embedding={given!r} is left out, because it cannot be fitted to {dyads!r}: lower n_components, or give "
+            "features of both sides; for very many entities name a head.",
+            UserWarning,
+            stacklevel=4,
+        )
     chosen_by = (parameters.uses, parameters.criterion, parameters.max_fits)
     task = ChoiceTask(dyads, *chosen_by, embedding, random_state, groups, maps)
     with SearchProgress(parameters.uses, progress) as bar:

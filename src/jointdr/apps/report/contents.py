@@ -215,7 +215,10 @@ def _recommendations(model: Any, about: About, k: int) -> Section | Missing:
     total = len(model.row_ids_)
     listed = min(total, MOST_LISTED)
     each = min(k, max(1, MOST_LISTED // listed))
-    best = model.recommend(k=each, rows=None if listed == total else model.row_ids_[:listed])
+    try:
+        best = model.recommend(k=each, rows=None if listed == total else model.row_ids_[:listed])
+    except ValueError as error:  # of a model for new entities alone
+        return f"There are no recommendations: {error}"
     row, column = (np.unique(np.asarray(best[name], dtype=str), return_inverse=True) for name in ("row", "column"))
     notes = [
         f"The table has {each} instead of {k} for each, so that this file stays small." if each < k else "",

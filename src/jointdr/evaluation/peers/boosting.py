@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_random_state
 
 from jointdr.data import Dyads
 from jointdr.directions import scaled_left_vectors
@@ -141,8 +142,7 @@ class BoostedTrees(Peer):
         rows, columns = work.memo["reductions", width]
         if rows.known.shape[1] + columns.known.shape[1] == 0:
             raise ValueError("LightGBM needs features or similarities of the entities, and these dyads have none.")
-        seed = np.random.RandomState(0) if self.random_state is None else np.random.RandomState(self.random_state)
-        i, j, y = _pairs(dyads, work.implicit, negatives, seed)
+        i, j, y = _pairs(dyads, work.implicit, negatives, check_random_state(self.random_state))
         trees = LGBMRegressor(
             n_estimators=check_integer("n_estimators", self.n_estimators, 1),
             num_leaves=check_integer("num_leaves", self.num_leaves, 2),

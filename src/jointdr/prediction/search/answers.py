@@ -21,7 +21,7 @@ from jointdr.prediction.heads.descriptions import feature_kinds, raw_description
 from jointdr.prediction.heads.head import EntitySet, Head
 from jointdr.prediction.heads.members import Answers, EntityKernels, RecipeKernels, Stack, StagesHead
 from jointdr.prediction.heads.spectra import EXACT, FINE
-from jointdr.prediction.heads.stages import Recipe, Scores, SmoothingStage, Term, fit_stages
+from jointdr.prediction.heads.stages import Recipe, SmoothingStage, Term, fit_stages
 from jointdr.prediction.search.bench import Bench, RecipeTrial, Sides, Similarities
 from jointdr.prediction.search.large import choose_recipe, fit_large, is_large
 from jointdr.prediction.search.learned import LearnedSimilarities, Maps
@@ -85,10 +85,6 @@ class Answer:
     failures: dict[Recipe | str, str] = field(default_factory=dict)
     fits: int = 0
     measures: dict[str, tuple[float, float]] = field(default_factory=dict)
-
-    @property
-    def is_baseline(self) -> bool:
-        return all(recipe.head == "effects" for recipe in self.recipes)
 
 
 @dataclass(frozen=True)
@@ -349,13 +345,12 @@ def _calibrate(stacked: Stacked, parts: Sequence[Part], by: By, implicit: bool) 
 # ---------------------------------------------------------------- fitted models
 
 
-def fit_answers(dyads: Dyads, answers: Sequence[Answer], descriptions: Sides, scores: Scores | None = None) -> Answers:
+def fit_answers(dyads: Dyads, answers: Sequence[Answer], descriptions: Sides) -> Answers:
     """The members of all answers, fitted to all scores."""
     if is_large(dyads):
         large = {answer.by: fit_large(answer.recipes[0], dyads, descriptions) for answer in answers}
         return Answers({by: Stack((head,), (1.0,)) for by, head in large.items()})
-    scores = known_scores(dyads) if scores is None else scores
-    kernels = EntityKernels(descriptions)
+    scores, kernels = known_scores(dyads), EntityKernels(descriptions)
     # Many entities take single precision, which is that of their scores at best, and half the time and memory.
     single = max(dyads.shape) > SCREENED
     tolerance, dtype = (FINE, np.float32) if single else (EXACT, None)
