@@ -20,6 +20,7 @@ Sides = tuple[Sequence[Description], Sequence[Description]]
 Learn = Callable[[Part], tuple[Array, Array]]  # from a part to the similarities of all rows, and of all columns
 
 KEPT = 16  # kernels whose eigenvectors are kept, in each part
+KEPT_BYTES = 5e8  # of coefficients of first stages, about
 
 
 class Similarities:
@@ -157,7 +158,7 @@ class Bench:
         stages = fit_stages(recipe, part.scores, known, *options)
         self.fits += len(stages) - (first is not None)
         if stages[0].Z is None:
-            if len(self.coefficients) > KEPT * len(self.parts):
+            if sum(C.nbytes for C in self.coefficients.values()) > KEPT_BYTES:
                 self.coefficients.clear()
             self.coefficients[plain, number] = stages[0].coefficients
         seen = [part.seen(k, K[k]) for k in (0, 1)]
