@@ -584,3 +584,28 @@ def test_the_demo_on_real_data(tmp_path, capsys):
     assert (found["rows"], found["held_out"]) == (300, 30)
     assert "Marfan syndrome" in {line["row_name"] for line in found["recommendations"]}
     assert (tmp_path / "demo.png").exists()
+
+
+# ---------------------------------------------------------------- what the automatic model is for
+
+
+def test_questions_and_criterion_are_options(folder):
+    words = ["fit", *INPUT, "--uses", "rows,pairs", "--criterion", "recall", "-o", "model.npz"]
+    assert main(words) == 0
+    model = AssociationModel.load("model.npz")
+    assert set(model.choices_["question"]) == {"rows", "pairs"}
+    assert model.criterion == "recall"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--uses", "row"], "--uses row is not understood; give some of rows,columns,both,pairs."),
+        (["--uses", "rows", "--rank", "2"], "--uses is for --method auto, which chooses by itself: leave it out"),
+        (["--uses", "rows", "--method", "imc"], "--uses does not belong to --method imc"),
+        (["--criterion", "RMSE"], "--criterion RMSE is for graded scores"),
+        (["--criterion", "speed"], "--criterion speed is not understood"),
+    ],
+)
+def test_bad_questions_and_criteria_name_their_option(folder, capsys, options, message):
+    refused(capsys, ["fit", *INPUT, *options, "-o", "model.npz"], message)

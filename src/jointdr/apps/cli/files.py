@@ -54,7 +54,7 @@ def estimator_of(settings: Settings, n_features: tuple[int, ...]) -> Any:
     method = "jdr" if settings.method == "auto" else settings.method
     if method not in METHODS:
         raise ValueError(f"--method {settings.method} cannot be used with --views; choose from {', '.join(METHODS)}.")
-    for name in (*OF_EMBEDDINGS, "alpha"):
+    for name in (*OF_EMBEDDINGS, "alpha", "uses", "criterion"):
         if getattr(settings, name) is not None:
             raise ValueError(f"--{name.replace('_', '-')} is for models of pairs, not for --views: leave it out.")
     usual = 1 if method in ("ols", "sols") else 2  # of which there is one for each response

@@ -38,12 +38,48 @@ def model_of(settings: Settings, dyads: Dyads) -> Recommender:
     given: dict[str, Any] = {name: parse_value(name, getattr(settings, name)) for name in (*OF_EMBEDDINGS, "alpha")}
     given = {name: value for name, value in given.items() if value is not None}
     if settings.method == "imc":
+        refuse([name for name in ("uses", "criterion") if getattr(settings, name) is not None], "imc")
         refuse([*(set(given) & set(OF_EMBEDDINGS)), *(["ridge"] if settings.ridge else [])], "imc")
         rank = _rank(COMPLETION_DIRECTIONS, dyads) if settings.rank is None else settings.rank
         return IMC(rank, **given, random_state=settings.seed)
+    criterion = _criterion(settings, dyads)
     if is_automatic(settings):
-        return AssociationModel(random_state=settings.seed)
-    return AssociationModel(_embedding(settings, dyads), **{"head": "kernel", **given}, random_state=settings.seed)
+        return AssociationModel(**_uses(settings), **criterion, random_state=settings.seed)
+    if settings.uses is not None:
+        raise ValueError(f"--uses is for --method auto, which chooses by itself: leave it out, or {_named(settings)}.")
+    parameters = {"head": "kernel", **given, **criterion}
+    return AssociationModel(_embedding(settings, dyads), **parameters, random_state=settings.seed)
+
+
+def _named(settings: Settings) -> str:
+    if settings.method != "auto":
+        return f"--method {settings.method}"
+    names = (*OF_EMBEDDINGS, "alpha", "rank", "ridge")
+    return f"--{next(name for name in names if getattr(settings, name) is not None).replace('_', '-')}"
+
+
+def _uses(settings: Settings) -> dict[str, Any]:
+    from jointdr.data import BY
+
+    if settings.uses is None:
+        return {}
+    uses = tuple(part.strip() for part in settings.uses.split(","))
+    if not set(uses) <= set(BY):
+        raise ValueError(f"--uses {settings.uses} is not understood; give some of {','.join(BY)}.")
+    return {"uses": uses}
+
+
+def _criterion(settings: Settings, dyads: Dyads) -> dict[str, Any]:
+    from jointdr.prediction import check_criterion
+
+    if settings.criterion is None:
+        return {}
+    try:
+        return {"criterion": check_criterion(settings.criterion, dyads.is_implicit)}
+    except ValueError as error:
+        raise ValueError(
+            str(error).replace(f"criterion={settings.criterion!r}", f"--criterion {settings.criterion}")
+        ) from None
 
 
 def _embedding(settings: Settings, dyads: Dyads) -> Any:

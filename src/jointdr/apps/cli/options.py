@@ -80,6 +80,10 @@ class Settings:
     """The model that is fitted. None leaves a parameter at its default."""
 
     method: Annotated[str, _like("auto|jdr|pca|phd|sols|imc|none", "The method; auto chooses by itself.")] = "auto"
+    uses: Annotated[
+        _Text, _like("rows,columns,both,pairs", "What auto prepares to predict: new rows, ..., pairs of known ones.")
+    ] = None
+    criterion: Annotated[_Text, _like("NAME", "What auto and tune judge by: recall, RMSE, ...; see the guide.")] = None
     rank: Annotated[int | None, _like("R", "Directions; by default 80 or all (imc 10, sols 1, --views 2).")] = None
     head: Annotated[_Text, _like("kernel|bilinear|kernel_ridge", "The regression on the coordinates.")] = None
     kernel: Annotated[_Text, _like("gaussian|cosine", "Weights by distance or by cosine.")] = None
