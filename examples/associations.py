@@ -48,7 +48,8 @@ known, new = reduced.rows(kept), reduced.rows(held_out)
 # %%
 # An :class:`~jointdr.AssociationModel` embeds both kinds of things with JDR, scales the coordinates by
 # :math:`\Sigma^{1/2}`, and scores a pair by the known scores of similar pairs: diseases like this one, genes like
-# that one. These settings are those of ``jointdr demo``; ``tune`` would choose them from the data.
+# that one. This is the paper's pipeline, with settings like those of JDR in ``jointdr demo``. ``tune`` would choose
+# them from the data; ``AssociationModel()`` without any argument chooses the whole model.
 
 model = AssociationModel(JDR(200, ridge=0.1), head="kernel", kernel="cosine", bandwidth=(3**-0.5, 2**-0.5)).fit(known)
 scores = model.predict(new.A)

@@ -574,7 +574,15 @@ def test_the_demo_without_its_data(tmp_path, capsys, monkeypatch):
     found = as_json(capsys, "demo", "--made-up", "--out", str(tmp_path))
     recall = {name: values[-1] for name, values in found["recall"].items()}
     assert max(recall, key=recall.get) == "JDR"
+    assert list(recall)[-1] == "AssociationModel()"
+    assert recall["AssociationModel()"] > 2 * recall["popularity of columns"]
     assert found["recall_of_new_columns"]["similar rows, columns ignored"] == 0
+    assert len(found["recommendations"]) == 15
+    for line in found["recommendations"]:
+        shares = [share for share, _, _ in line["reasons"]]
+        assert len(shares) == 2
+        assert shares[0] >= shares[1] > 0
+        assert sum(shares) <= 1
 
 
 @pytest.mark.slow

@@ -301,6 +301,25 @@ class TestFailures:
             _ = model.fit(grades).failures_
 
 
+@pytest.mark.parametrize("by", ["rows", "columns"])
+def test_wide_kernels_of_coordinates_are_tried_where_a_sample_chooses_the_others(associations, monkeypatch, by):
+    tried = []
+
+    def fit(recipe, scores, *args):
+        tried.append((scores.Y.size, recipe))
+        return fit_stages(recipe, scores, *args)
+
+    monkeypatch.setattr("jointdr.prediction.search.bench.fit_stages", fit)
+    monkeypatch.setattr("jointdr.prediction.search.answers.SCREENED", 20)
+    AssociationModel(uses=by, max_fits=100, random_state=0).fit(associations)
+    complete = [recipe for size, recipe in tried if size > 20 * 20 and recipe.head == "neighbors"]
+    powers = (4.0, 2.0) if by == "rows" else (2.0, 4.0)  # of the new side, and of the known one
+    learned = 2  # after the cosines and the Gaussian similarities of features
+    assert (((learned, powers[0]),), ((learned, powers[1]),)) in {
+        tuple(tuple((term.description, term.power) for term in recipe.terms(k)) for k in (0, 1)) for recipe in complete
+    }
+
+
 class TestUse:
     def test_explanations_sum_to_scores_for_all_questions(self, model, dyads):
         for name, (A_new, B_new) in questions(dyads).items():

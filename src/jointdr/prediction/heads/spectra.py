@@ -27,6 +27,10 @@ SMALLEST = 1e-7
 
 EXACTLY, LANDMARKS = 2500, 1500  # entities whose kernel is decomposed as it is, and columns of it for more of them
 
+# Fits to more entities of a kind take single precision, which is that of their scores at best, and half the time and
+# memory.
+SINGLE = 700
+
 ITERATIONS = 500  # of conjugate gradients, at most
 # The residual at which they end: for a fitted model, for one of many entities, and where settings are compared.
 EXACT, FINE, ROUGH = 3e-7, 1e-5, 3e-3

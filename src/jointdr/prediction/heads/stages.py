@@ -24,8 +24,10 @@ from jointdr.prediction.heads.effects import Effects
 from jointdr.prediction.heads.spectra import (
     EXACT,
     ROUGH,
+    SINGLE,
     KernelSpectrum,
     apply_filter,
+    kronecker_filter,
     solve_kronecker,
     two_step_filter,
 )
@@ -173,13 +175,7 @@ class SmoothingStage:
             total = W.sum()
             W = W / total if total > 1e-100 else np.zeros(shape)
         else:
-            assert self.kernels is not None
-            a, b = self.spectra
-            if self.recipe.head == "two-step":
-                W = apply_filter(a, b, np.outer(K, L), two_step_filter(a, b, self.recipe.penalties))
-            else:
-                right = np.outer((a.vectors.T @ K) / np.sqrt(a.values), (b.vectors.T @ L) / np.sqrt(b.values))
-                W = self._kronecker_weights(a, b, right)
+            W = self._ridge_weights(K, L)
         at = [
             None if one.at is None else int(np.arange(m)[one.at][0])
             for one, m in zip((row, column), shape, strict=True)
@@ -188,10 +184,19 @@ class SmoothingStage:
         left = self.effects.project_out(self._as_known(W))
         return np.asarray(dense(left)) + np.asarray(dense(own))
 
-    def _kronecker_weights(self, a: KernelSpectrum, b: KernelSpectrum, right: Array) -> Array:
-        C = solve_kronecker(a, b, self.coefficients, self.mask, self.recipe.penalties[0], EXPLAINED, right)
+    def _ridge_weights(self, row: Array, column: Array) -> Array:
+        """Those of a ridge head: Q_A ((Q_Aᵀ k(a) k(b)ᵀ Q_B) ∘ f) Q_Bᵀ on a complete grid."""
+        a, b = self.spectra
+        right = np.outer(a.vectors.T @ row, b.vectors.T @ column)
+        if self.recipe.head == "two-step":
+            return np.asarray(a.vectors @ (right * two_step_filter(a, b, self.recipe.penalties)) @ b.vectors.T)
+        penalty = self.recipe.penalties[0]
+        if self.mask is None:
+            return np.asarray(a.vectors @ (right * kronecker_filter(a, b, penalty)) @ b.vectors.T)
+        right /= np.sqrt(np.outer(a.values, b.values))
+        C = solve_kronecker(a, b, self.coefficients, self.mask, penalty, EXPLAINED, right)
         W = (a.vectors * a.values) @ (a.vectors.T @ C @ b.vectors) @ (b.vectors * b.values).T
-        return W if self.mask is None else W * self.mask
+        return np.asarray(W * self.mask)
 
     def _as_known(self, W: Array) -> Array:
         """Weights in the form of the scores that effects were fitted to."""
@@ -202,9 +207,14 @@ class SmoothingStage:
 
     @cached_property
     def spectra(self) -> tuple[KernelSpectrum, KernelSpectrum]:
-        """Of the kernels between known entities, with profiles; O(m³), computed when first asked for."""
+        """Of the kernels between known entities, with profiles; O(m³), computed when first asked for.
+
+        In the precision of the fit, so that weights are those of the same eigenvectors.
+        """
         assert self.kernels is not None
-        a, b = (KernelSpectrum.of(self.kernel(k, Seen(self.kernels.known(k), slice(None)))) for k in (0, 1))
+        dtype = np.float32 if max(self.coefficients.shape) > SINGLE else np.float64
+        known = (self.kernels.known(k).astype(dtype, copy=False) for k in (0, 1))
+        a, b = (KernelSpectrum.of(self.kernel(k, Seen(K, slice(None)))) for k, K in enumerate(known))
         return a, b
 
     def _effect(self, k: int, some: Seen) -> Array:

@@ -20,7 +20,7 @@ from jointdr.prediction.heads.calibration import Calibration
 from jointdr.prediction.heads.descriptions import feature_kinds, raw_descriptions
 from jointdr.prediction.heads.head import EntitySet, Head
 from jointdr.prediction.heads.members import Answers, EntityKernels, RecipeKernels, Stack, StagesHead
-from jointdr.prediction.heads.spectra import EXACT, FINE
+from jointdr.prediction.heads.spectra import EXACT, FINE, SINGLE
 from jointdr.prediction.heads.stages import Recipe, SmoothingStage, Term, fit_stages
 from jointdr.prediction.search.bench import Bench, RecipeTrial, Sides, Similarities
 from jointdr.prediction.search.large import choose_recipe, fit_large, is_large
@@ -293,7 +293,7 @@ def _worth_complete_fits(bench: Bench, by: By, recipes: Sequence[Recipe]) -> lis
     kept.sort(key=lambda recipe: -values[recipe])
     if bench.similarities.learn is not None:
         with suppress(ValueError):
-            kept.insert(1, neighbors_in_coordinates(bench, by, kept[0]))
+            kept[1:1] = neighbors_in_coordinates(bench, by, kept[0])
     return list(dict.fromkeys(kept))
 
 
@@ -351,8 +351,7 @@ def fit_answers(dyads: Dyads, answers: Sequence[Answer], descriptions: Sides) ->
         large = {answer.by: fit_large(answer.recipes[0], dyads, descriptions) for answer in answers}
         return Answers({by: Stack((head,), (1.0,)) for by, head in large.items()})
     scores, kernels = known_scores(dyads), EntityKernels(descriptions)
-    # Many entities take single precision, which is that of their scores at best, and half the time and memory.
-    single = max(dyads.shape) > SCREENED
+    single = max(dyads.shape) > SINGLE
     tolerance, dtype = (FINE, np.float32) if single else (EXACT, None)
     fitted: dict[Recipe, list[SmoothingStage]] = {}
     longest: dict[Recipe, int] = {}

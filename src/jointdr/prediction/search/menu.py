@@ -24,6 +24,7 @@ PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 START = 0.3  # the penalty at which kernels are compared
 TWO_STEPS = (0.03, 0.3, 3.0)  # penalties of each side of two-step ridge
 SHARP = (2.0, 4.0, 8.0, 16.0)  # powers of the kernels of neighbors
+WIDE = (2.0, 4.0)  # powers of wide ones, of known and of new entities
 BORROWED = (0.1, 0.5, 1.0)
 SHARES = (0.3, 0.6)  # of profiles
 PAIR_SHARES = (0.3, 0.5, 0.7)  # the same where all entities are known
@@ -89,11 +90,19 @@ def screen(bench: Bench, by: By, options: tuple[Options, Options], complete: boo
     return recipes
 
 
-def neighbors_in_coordinates(bench: Bench, by: By, recipe: Recipe) -> Recipe:
-    """Nadaraya-Watson regression on coordinates alone, as in the paper; a ValueError if it cannot be fitted."""
+def neighbors_in_coordinates(bench: Bench, by: By, recipe: Recipe) -> list[Recipe]:
+    """Nadaraya-Watson regression on coordinates alone, as in the paper; a ValueError if it cannot be fitted.
+
+    With wide kernels, and with those that are best on these parts. A sample has too few scores to learn coordinates
+    that distances can be trusted in, so that it chooses kernels that are far too narrow for those of all scores.
+    """
     a, b = (len(side) for side in bench.similarities.descriptions)
+    new = new_sides(by)
     plain = replace(recipe, rows=(Term(a),), columns=(Term(b),), profiles=(0.0, 0.0), profile="filled", rounds=0)
-    return _neighbors(bench, plain, new_sides(by))
+    narrow = _neighbors(bench, plain, new)
+    powers = [WIDE[is_new] for is_new in new]
+    wide = replace(narrow, rows=(Term(a, powers[0]),), columns=(Term(b, powers[1]),))
+    return list(dict.fromkeys((wide, narrow)))
 
 
 def _neighbors(bench: Bench, recipe: Recipe, new: tuple[bool, bool]) -> Recipe:
