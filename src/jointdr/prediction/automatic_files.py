@@ -17,6 +17,7 @@ from jointdr.prediction.heads.effects import Effects
 from jointdr.prediction.heads.head import Head
 from jointdr.prediction.heads.members import Answers, EntityKernels, RecipeKernels, Stack, StagesHead
 from jointdr.prediction.heads.parts import embedding_from_arrays, embedding_to_arrays
+from jointdr.prediction.heads.profiles import Profiles
 from jointdr.prediction.heads.stages import Recipe, SmoothingStage, Term
 from jointdr.prediction.search.answers import Answer, fit_answers
 from jointdr.prediction.search.criterion import check_criterion
@@ -114,17 +115,13 @@ def automatic_from_arrays(
         before = kept.get("before")
         if before is not None and not 0 <= int(before) < number:
             raise ValueError(f"its stage {number} follows stage {before}, which does not come before it")
-        units = (float(kept["units"][0]), float(kept["units"][1]))
-        if not min(units) > 0:
-            raise ValueError(f"its profiles have the units {units}")
         stages.append(
             SmoothingStage(
                 recipe,
                 found,
                 C,
                 scores.mask,
-                Z,
-                units,
+                None if Z is None else Profiles(Z),
                 None if before is None else stages[int(before)],
                 RecipeKernels(kernels, recipe),
                 scores.range,
@@ -222,7 +219,7 @@ def _number_of(stage: SmoothingStage, stages: list[SmoothingStage]) -> int:
     for number, other in enumerate(stages):
         if other is stage:
             return number
-    if stage.before is not None and stage.Z is not None:
+    if stage.before is not None and stage.profiles is not None:
         _number_of(stage.before, stages)
     stages.append(stage)
     return len(stages) - 1
@@ -230,11 +227,11 @@ def _number_of(stage: SmoothingStage, stages: list[SmoothingStage]) -> int:
 
 def _stage_to_header(number: int, stages: list[SmoothingStage], arrays: dict[str, Array]) -> dict[str, Any]:
     stage, name = stages[number], f"stage.{number}"
-    header: dict[str, Any] = {"recipe": asdict(stage.recipe), "units": list(stage.units)}
+    header: dict[str, Any] = {"recipe": asdict(stage.recipe)}
     if stage.recipe.head in ("kronecker", "two-step"):
         arrays[f"{name}.coefficients"] = stage.coefficients
-    if stage.Z is not None:
-        arrays[f"{name}.profiles"] = stage.Z
+    if stage.profiles is not None:
+        arrays[f"{name}.profiles"] = stage.profiles.Z
         if stage.before is not None:
             header["before"] = _number_of(stage.before, stages)
     return header

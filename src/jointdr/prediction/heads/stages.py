@@ -19,8 +19,8 @@ import numpy as np
 from scipy import sparse
 
 from jointdr.prediction.heads.descriptions import to_power
-from jointdr.prediction.heads.distances import squared_distances
 from jointdr.prediction.heads.effects import Effects
+from jointdr.prediction.heads.profiles import Profiles
 from jointdr.prediction.heads.spectra import (
     EXACT,
     ROUGH,
@@ -73,7 +73,7 @@ class Recipe:
     effects: tuple[bool, bool] = (True, True)  # of rows and columns
     profiles: tuple[float, float] = (0.0, 0.0)  # the shares of profiles in the kernels of rows and columns
     profile: str = "filled"  # or "predicted", or "known"
-    width: float = 1.0  # of profiles: 1/(1 + width d²/median d²)
+    width: float = 1.0  # of the similarities of profiles
     rounds: int = 0  # stages with profiles after the first one without
     borrow: tuple[float, float] = (1.0, 1.0)  # the share of a known entity's weight that goes to others; for neighbors
 
@@ -137,8 +137,7 @@ class SmoothingStage:
     effects: Effects  # those that the recipe asks for; the others are 0
     coefficients: Array  # (m_A, m_B): C; what effects leave of known scores, for neighbors
     mask: Array | None
-    Z: Array | None = None  # (m_A, m_B): profiles of rows, and of columns as its transpose
-    units: tuple[float, float] = (1.0, 1.0)  # the median squared distances between profiles
+    profiles: Profiles | None = None
     before: SmoothingStage | None = None
     kernels: KnownKernels | None = field(default=None, compare=False, repr=False)
     clip: tuple[float, float] = (-np.inf, np.inf)  # the range of known scores
@@ -234,7 +233,7 @@ class SmoothingStage:
     def similarities(self, k: int, some: Seen) -> Array:
         """The kernel with profiles, 1 at most: half of the rest is the product of both, where both must be similar."""
         share = self.recipe.profiles[k]
-        if self.Z is None or share == 0:
+        if self.profiles is None or share == 0:
             return some.K
         A = self._profile_similarities(k, some)
         K = some.K * (0.5 * (1.0 - share))
@@ -244,34 +243,16 @@ class SmoothingStage:
         return K
 
     def _profile_similarities(self, k: int, some: Seen) -> Array:
-        assert self.Z is not None
-        Z = self.Z if k == 0 else self.Z.T
+        assert self.profiles is not None
         if some.at is not None:
-            P = Z[some.at]
+            P = self.profiles.of(k)[some.at]
         else:
             assert self.before is not None
             assert self.kernels is not None
             others = Seen(self.kernels.known(1 - k), slice(None))
             P = self.before.scores(some, others) if k == 0 else self.before.scores(others, some).T
             P = np.clip(P, *self.clip)
-        return profile_similarities(P, Z, self.units[k], self.recipe.width)
-
-
-def profile_similarities(P: Array, Z: Array, unit: float, width: float) -> Array:
-    """The rational quadratic kernel 1/(1 + width d²/unit) of all pairs of rows."""
-    D = squared_distances(P, Z)
-    D *= width / unit
-    D += 1.0
-    return np.divide(1.0, D, out=D)
-
-
-def median_distance(Z: Array, most: int = 500) -> float:
-    """The median squared distance between rows, of some of them; 1 if it is 0."""
-    at = np.linspace(0, len(Z) - 1, min(most, len(Z))).astype(int)
-    D = squared_distances(Z[at], Z[at])
-    found = D[np.triu_indices(len(at), 1)]
-    found = found[found > 1e-12 * max(float(D.max(initial=0.0)), 1e-300)] if found.size else found
-    return float(np.median(found)) if found.size else 1.0
+        return self.profiles.similarities(k, P, self.recipe.width)
 
 
 def fit_stages(
@@ -315,8 +296,8 @@ def fit_stages(
     for number in range(start, recipe.rounds + 1):
         current = replace(stage, before=stages[-1] if stages else None)
         if number > 0:
-            Z = profiles(recipe, scores, stages[-1].scores(*everyone) if stages else None, stage)
-            current = replace(current, Z=Z, units=(median_distance(Z), median_distance(Z.T)))
+            Z = profile_scores(recipe, scores, stages[-1].scores(*everyone) if stages else None, stage)
+            current = replace(current, profiles=Profiles(Z))
         if recipe.head != "neighbors":
             if number == 0 and first is not None:
                 C = first
@@ -330,7 +311,7 @@ def fit_stages(
     return stages
 
 
-def profiles(recipe: Recipe, scores: Scores, predicted: Array | None, stage: SmoothingStage) -> Array:
+def profile_scores(recipe: Recipe, scores: Scores, predicted: Array | None, stage: SmoothingStage) -> Array:
     """The scores that describe known entities, (m_A, m_B)."""
     if predicted is None:
         if scores.mask is None:

@@ -157,7 +157,7 @@ class Bench:
         options = (part.effects(recipe.effects), ROUGH, spectra, first)
         stages = fit_stages(recipe, part.scores, known, *options)
         self.fits += len(stages) - (first is not None)
-        if stages[0].Z is None and recipe.head != "neighbors":  # which have none
+        if stages[0].profiles is None and recipe.head != "neighbors":  # which have none
             if sum(C.nbytes for C in self.coefficients.values()) > KEPT_BYTES:
                 self.coefficients.clear()
             self.coefficients[plain, number] = stages[0].coefficients
