@@ -7,7 +7,13 @@ import pytest
 
 from jointdr import JDR, Dyads
 from jointdr.prediction.heads.descriptions import raw_descriptions
-from jointdr.prediction.heads.spectra import KernelSpectrum, apply_filter, leave_out, two_step_filter
+from jointdr.prediction.heads.spectra import (
+    KernelSpectrum,
+    apply_filter,
+    leave_out,
+    leave_out_with_mean,
+    two_step_filter,
+)
 from jointdr.prediction.heads.stages import Recipe, Scores, Term
 from jointdr.prediction.search.bench import Bench, Similarities
 from jointdr.prediction.search.learned import LearnedSimilarities
@@ -131,6 +137,38 @@ def test_leaving_out_groups_in_closed_form_is_fitting_again(rng, by):
             A, B = KernelSpectrum.of(K[np.ix_(rows, rows)]), KernelSpectrum.of(L[np.ix_(columns, columns)])
             Z_ij = apply_filter(A, B, Y[np.ix_(rows, columns)], two_step_filter(A, B, penalties))
             assert found[i, j] == pytest.approx(K[i, rows] @ Z_ij @ L[j, columns], abs=1e-8)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("by", ["rows", "columns", "both"])
+def test_the_mean_is_one_of_what_is_fitted(rng, by, grouped):
+    """Penalties of two-step ridge are chosen by fits that subtract the mean of their own scores."""
+    X, Z = rng.standard_normal((9, 3)), rng.standard_normal((7, 2))
+    K, L = (np.exp(-0.3 * np.sum((V[:, None] - V) ** 2, axis=2)) + 0.2 for V in (X, Z))
+    Y, penalties = 5.0 + rng.standard_normal((9, 7)), (0.3, 0.7)
+    groups = (np.array([0, 1, 1, 2, 0, 3, 1, 2, 4]), np.array([0, 0, 1, 2, 2, 2, 3]))
+    codes = groups if grouped else (np.arange(9), np.arange(7))
+    given = groups if grouped else (None, None)
+    found = leave_out_with_mean(by, KernelSpectrum.of(K), KernelSpectrum.of(L), Y, penalties, given)
+    for i in range(9):
+        for j in range(7):
+            rows = np.flatnonzero(codes[0] != (codes[0][i] if by in ("rows", "both") else -1))
+            columns = np.flatnonzero(codes[1] != (codes[1][j] if by in ("columns", "both") else -1))
+            A, B = KernelSpectrum.of(K[np.ix_(rows, rows)]), KernelSpectrum.of(L[np.ix_(columns, columns)])
+            train = Y[np.ix_(rows, columns)]
+            C = apply_filter(A, B, train - train.mean(), two_step_filter(A, B, penalties))
+            assert found[i, j] == pytest.approx(train.mean() + K[i, rows] @ C @ L[j, columns], abs=1e-8)
+
+
+def test_the_score_of_a_pair_has_no_influence_on_its_prediction_without_it(rng):
+    X, Z = rng.standard_normal((9, 3)), rng.standard_normal((7, 2))
+    a, b = (KernelSpectrum.of(np.exp(-0.3 * np.sum((V[:, None] - V) ** 2, axis=2)) + 0.2) for V in (X, Z))
+    Y = rng.standard_normal((9, 7))
+    changed = Y.copy()
+    changed[2, 3] += 100.0
+    before, after = (leave_out_with_mean("pairs", a, b, scores, (0.3, 0.7)) for scores in (Y, changed))
+    assert after[2, 3] == pytest.approx(before[2, 3], abs=1e-8)
+    assert abs(after[2, 4] - before[2, 4]) > 0.1
 
 
 @pytest.mark.parametrize("by", QUESTIONS)

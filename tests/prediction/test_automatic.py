@@ -10,16 +10,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
-from jointdr import JDR, AssociationModel, Dyads, Popularity, load
+from jointdr import JDR, AssociationModel, Dyads, Popularity, config_context, get_config, load
+from jointdr.data import BY as QUESTIONS
 from jointdr.estimators import compose_embedding
 from jointdr.evaluation import splits
 from jointdr.metrics import average_precision
+from jointdr.prediction.heads.descriptions import raw_descriptions
 from jointdr.prediction.heads.members import QUESTIONS as QUESTIONS_IN_WORDS
 from jointdr.prediction.heads.stages import fit_stages
 from jointdr.prediction.search import answers, learned
-from jointdr.prediction.search.answers import QUESTIONS
-from jointdr.prediction.search.criterion import CRITERIA, check_criterion, criterion_in_words
+from jointdr.prediction.search.bench import Bench
+from jointdr.prediction.search.criterion import CRITERIA, check_criterion, criterion_in_words, score_split
+from jointdr.prediction.search.parts import known_scores
 from jointdr.prediction.search.progress import SearchProgress
 from jointdr.prediction.search.sampling import sample_entities
 
@@ -152,10 +156,12 @@ class TestOddData:
         np.testing.assert_allclose(
             model.predict(rng.standard_normal((2, 3))), np.tile(np.arange(8.0), (2, 1)), atol=0.2
         )
+        assert "by column effects alone" in str(model)
         flat = AssociationModel(uses="rows", random_state=0).fit(np.ones((9, 8)), np.eye(9), np.eye(8))
         assert flat.choices_["head"].tolist() == ["column effects"]
-        assert "by column effects alone" in str(flat)
-        assert "Nothing that was tried predicts held-out scores better" in str(flat)
+        assert "all known scores are equal" in str(flat)
+        np.testing.assert_allclose(flat.predict(np.eye(9)[:2]), 1.0, atol=1e-12)
+        assert "Nothing that was tried predicts held-out scores better" in str(model)
         links = np.tile((rng.random(30) < 0.3).astype(float), (40, 1))
         none = AssociationModel(uses=("rows", "both"), random_state=0).fit(links, np.ones((40, 1)), np.ones((30, 1)))
         assert none.choices_["head"].tolist() == ["popularity of columns", "one score for all pairs"]
@@ -163,8 +169,118 @@ class TestOddData:
 
     def test_where_nothing_can_be_held_out_the_model_says_so(self):
         model = AssociationModel(uses="rows").fit(np.eye(9)[:1], np.ones((1, 2)), np.eye(9))
-        assert "There is too little to hold out" in str(model)
+        assert "there is too little to hold out" in str(model)
         assert np.isnan(model.choices_["held-out score"]).all()
+
+
+class TestFewKnownScores:
+    @pytest.mark.parametrize("seed", range(12))
+    def test_a_handful_of_associations_is_enough_to_fit(self, seed):
+        """Folds that are drawn for the complete fits may have nothing to judge where those of the screening had."""
+        rng = np.random.default_rng(seed)
+        A, B = rng.standard_normal((20, 3)), rng.standard_normal((18, 3))
+        Y = np.zeros((20, 18))
+        Y.flat[rng.permutation(360)[: 1 + seed % 4]] = 1
+        model = AssociationModel(None, uses=("columns", "both"), random_state=seed).fit(Y, A, B)
+        assert np.isfinite(model.predict(A[:2], B[:3])).all()
+
+    def test_a_handful_of_grades_is_enough_to_fit(self):
+        for seed in range(6):
+            rng = np.random.default_rng(seed)
+            A, B, known = rng.standard_normal((20, 3)), rng.standard_normal((12, 3)), np.zeros((20, 12), dtype=bool)
+            known.flat[rng.permutation(240)[:4]] = True
+            model = AssociationModel(uses="both", random_state=seed).fit(rng.random((20, 12)), A, B, known)
+            assert np.isfinite(model.predict(A[:2], B[:3])).all()
+
+    def test_one_association_is_enough_for_a_popularity(self, rng):
+        A, B, Y = rng.standard_normal((30, 3)), rng.standard_normal((20, 3)), np.zeros((30, 20))
+        Y[3, 4] = 1
+        model = AssociationModel(uses="rows", random_state=0).fit(Y, A, B)
+        assert model.recommend(rng.standard_normal((1, 3)), k=1)["column"].tolist() == ["4"]
+
+
+class TestNoise:
+    def test_models_of_noise_are_known_scores_alone(self):
+        """A model has to be better beyond chance, because it is the best of many."""
+        ratios = []
+        for seed in range(6):
+            rng = np.random.default_rng(seed)
+            Y = rng.standard_normal((240, 20)) + 4 * rng.standard_normal(20)
+            A, B = rng.standard_normal((240, 4)), rng.standard_normal((20, 4))
+            model = AssociationModel(None, uses="rows", random_state=0).fit(Y[:40], A[:40], B)
+            errors = [Y[40:] - P for P in (model.predict(A[40:]), Y[:40].mean(axis=0))]
+            ratios.append(np.sqrt(np.mean(errors[0] ** 2) / np.mean(errors[1] ** 2)))
+        assert np.mean(ratios) < 1.003
+        assert max(ratios) < 1.015
+
+    def test_repetitions_of_folds_are_not_independent(self, grades):
+        values = np.array([0.1, 0.2, 0.3, 0.1, 0.2, 0.3])
+        errors = [Bench(known_scores(grades), [], None, "auto", False, repeats=n).error(values) for n in (1, 2)]
+        assert errors[1] == pytest.approx(errors[0] * 2**0.5)
+
+    def test_the_held_out_score_is_that_of_the_figures_beside_it(self, rng):
+        Y = rng.standard_normal((30, 8)) + 5 * rng.standard_normal(8)  # columns at different levels
+        model = AssociationModel(None, uses="columns", random_state=0).fit(Y, rng.random((30, 3)), rng.random((8, 2)))
+        first = model.choices_.iloc[0]
+        expected = 0.5 * (1 - first["RMSE"] / Y.std()) + first["concordance"] - 0.5
+        assert first["held-out score"] == pytest.approx(expected)
+
+
+class TestTables:
+    def test_new_entities_may_be_sparse_where_known_ones_are_not(self, rng, grades):
+        model = AssociationModel(random_state=0).fit(grades)
+        for count in (7, len(grades.A)):  # as many as there are known ones, too
+            X = rng.standard_normal((count, grades.A.shape[1]))
+            np.testing.assert_allclose(model.predict(sparse.csr_matrix(X)), model.predict(X))
+            np.testing.assert_allclose(model.predict(None, sparse.csr_array(grades.B)), model.predict(None, grades.B))
+
+    def test_narrow_sparse_tables_are_compared_as_dense_ones(self, grades):
+        dense, stored = (
+            AssociationModel(None, uses="rows", random_state=0).fit(Dyads(grades.Y, make(grades.A), grades.B))
+            for make in (np.asarray, sparse.csr_array)
+        )
+        np.testing.assert_allclose(stored.predict(grades.A[:5]), dense.predict(grades.A[:5]))
+
+    def test_features_count_in_any_unit(self, rng, grades):
+        A = grades.A * np.array([1e9, 1e-9, 1.0, 1.0, 1.0, 1.0])
+        (found,) = raw_descriptions(grades.replace(tables=(A, grades.B)), 0, ("gaussian",))
+        (expected,) = raw_descriptions(grades, 0, ("gaussian",))
+        np.testing.assert_allclose(found.similarities(), expected.similarities())
+
+    def test_constant_features_have_no_weight(self, grades):
+        A = np.column_stack([grades.A, np.full(len(grades.A), 0.1)])
+        (found,) = raw_descriptions(grades.replace(tables=(A, grades.B)), 0, ("gaussian",))
+        (expected,) = raw_descriptions(grades, 0, ("gaussian",))
+        np.testing.assert_allclose(found.similarities(), expected.similarities())
+
+    def test_questions_about_entities_that_nothing_describes_are_left_out(self, grades):
+        model = AssociationModel(random_state=0).fit(grades.Y, None, grades.B)
+        assert model.choices_["question"].unique().tolist() == ["columns", "pairs"]
+        assert np.isfinite(model.predict(None, grades.B[:2])).all()
+
+
+class TestSideBySide:
+    def test_questions_see_the_configuration_of_the_user(self, grades, monkeypatch):
+        seen = []
+        look = answers.screen_question
+        monkeypatch.setattr(answers, "screen_question", lambda *a: seen.append(get_config()) or look(*a))
+        with config_context(memory_budget=300_000_000):
+            AssociationModel(None, uses=("rows", "columns"), random_state=0).fit(grades)
+        assert [config["memory_budget"] for config in seen] == [300_000_000] * 2
+
+    def test_an_error_of_one_question_ends_the_others(self, monkeypatch):
+        monkeypatch.setattr(answers.joblib, "cpu_count", lambda: 2)
+        monkeypatch.setattr(answers, "threadpool_info", lambda: [{"user_api": "blas", "num_threads": 2}])
+        bar, ended = SearchProgress(QUESTIONS), Event()
+
+        def work(by):
+            if by == "rows":
+                raise RuntimeError("rows failed")
+            assert ended.wait(60)
+
+        monkeypatch.setattr(bar, "stop", ended.set)
+        with pytest.raises(RuntimeError, match="rows failed"):
+            answers._for_each_question(("rows", "pairs"), work, bar)
 
 
 class TestWhatItSays:
@@ -373,6 +489,33 @@ class TestUse:
         found = model.tune(dyads, by="columns")
         assert model.uses == ("columns",)
         assert found.best_score == model.choices_["held-out score"].iloc[0]
+
+    def test_tune_judges_a_grid_by_the_head_that_chooses(self, dyads):
+        model = AssociationModel(uses="rows", random_state=0)
+        found = model.tune(dyads, grid={"max_fits": [5], "criterion": ["auto"]})
+        split = [s for s in splits(dyads, "rows", 2, 0.1, 0)]
+        scores = [score_split(s.predict(clone(model).fit(s.train)), s, dyads.is_implicit, "auto") for s in split]
+        assert found.best_score == pytest.approx(np.mean(scores))
+        assert model.embedding == "auto"
+
+    def test_tune_refuses_splits_that_it_does_not_make(self, dyads):
+        with pytest.raises(ValueError, match="leave n_splits and test_size out"):
+            AssociationModel().tune(dyads, n_splits=5)
+        model = AssociationModel()
+        with pytest.raises(ValueError, match="criterion"):
+            model.tune(dyads, criterion="nonsense")
+        assert model.criterion == "auto"
+
+    def test_a_loaded_model_fits_as_the_saved_one_did(self, grades, tmp_path):
+        model = AssociationModel(uses="rows", random_state=0).fit(grades)
+        model.save(tmp_path / "model.npz")
+        assert load(tmp_path / "model.npz").embedding == "auto"
+
+    def test_max_fits_that_leave_nothing_to_compare_are_named(self, rng, monkeypatch):
+        monkeypatch.setattr(answers, "SCREENED", 20)
+        Y, A, B = bilinear(rng, 30, 26)
+        model = AssociationModel(None, uses="rows", max_fits=1, random_state=0).fit(Y, A, B)
+        assert "max_fits=1 leaves no complete fit" in str(model.failures_)
 
     def test_a_given_embedding_is_offered(self, grades):
         model = AssociationModel(JDR(2), uses="rows", random_state=0).fit(grades)

@@ -17,7 +17,7 @@ from jointdr.data.similarities import similarities_between
 from jointdr.runtime import Array, check_choice, check_integer, check_number, dense
 
 By = Literal["rows", "columns", "both", "pairs"]
-BY = ("rows", "columns", "both", "pairs")
+BY: tuple[By, ...] = ("rows", "columns", "both", "pairs")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+
 from jointdr.data import BY, By, Dyads, Groups
 from jointdr.prediction.automatic import AutomaticParameters, fit_automatic
 from jointdr.prediction.fitted_associations import FittedAssociations, check_memory
@@ -20,6 +22,7 @@ from jointdr.prediction.heads.parts import AssociationParts
 from jointdr.prediction.heads.truncation import measure_truncation
 from jointdr.prediction.queries import as_dyads
 from jointdr.prediction.recommender import fit_by_groups
+from jointdr.prediction.search.criterion import check_criterion
 from jointdr.runtime import check_choice
 
 if TYPE_CHECKING:
@@ -112,10 +115,11 @@ class AssociationModel(FittedAssociations):
     raw_bandwidth_ : pair of floats, or None
     choices_ : DataFrame
         Of ``head="auto"``: one row for each question and member of its model, with the descriptions of rows and
-        columns, the penalty, the weight in the stack, the criterion of the member alone and of the stack on held-out
-        data, its standard error, and the criterion of known scores alone, such as the popularity of columns. Then, for
-        the same held-out predictions, recall (the mean at 10, 30 and 100) and average precision for implicit feedback,
-        and the root mean square error and the concordance for graded scores. Its text has a few lines a question.
+        columns, the penalty, the weight in the stack (weights need not sum to 1), the criterion of the member alone and
+        of the stack on held-out data, its standard error, and the criterion of known scores alone, such as the
+        popularity of columns. Then, for the same held-out predictions, recall (the mean at 10, 30 and 100) and average
+        precision for implicit feedback, and the root mean square error and the concordance for graded scores. Its text
+        has a few lines a question.
     failures_ : DataFrame
         Of ``head="auto"``: the settings that could not be fitted and were left out, with the errors.
     truncation_ : Truncation or None
@@ -136,6 +140,7 @@ class AssociationModel(FittedAssociations):
     held-out residuals of similar predictions. Associations of new entities get a ``listed_rate``, the share of held-out
     pairs with such a score that were listed, and those of known entities the ``percentile`` of their score among
     unknown pairs; neither is the probability of an association, because a pair that is not listed need not be false.
+    Models of more than 10 000 entities of a kind have intervals alone, of the sample that they were chosen by.
 
     ``head="kernel"``: a pair costs m_D + m_G evaluations of kernels on a complete grid. `predict` takes
     O(rows · (|Y| + m_G · columns)), where |Y| is the number of stored scores. With ``nearest`` a row has k_D weights
@@ -301,7 +306,8 @@ class AssociationModel(FittedAssociations):
         check_memory(self.max_bytes)
         check_embedding(self.embedding)
         for name, value in OF_HEADS.items():
-            if getattr(self, name) is not value and getattr(self, name) != value:
+            given = getattr(self, name)
+            if given is not value and not (np.isscalar(given) and given == value):
                 raise ValueError(
                     f"{name}={getattr(self, name)!r} belongs to a head of its own, and head='auto' chooses by itself: "
                     f"name the head, for example head='kernel', or leave {name} out."
@@ -339,11 +345,12 @@ class AssociationModel(FittedAssociations):
             All combinations are tried; of a sequence, each at the best setting of those before it. ``n_components``
             stands for that of the embedding; ``row_bandwidth``, ``column_bandwidth``, ``row_mix``, ``column_mix``,
             ``raw_row_bandwidth`` and ``raw_column_bandwidth`` for one side of a parameter that has two. By default the
-            stages of `jointdr.prediction.search.recipe.recipe`.
+            stages of `jointdr.prediction.search.recipe.recipe`; ``head="auto"`` chooses as in `fit`, for the question
+            `by`.
         by : {"rows", "columns", "both", "pairs"}
             The entities that are held out: those that you want to predict should be new in the same way.
         n_splits, test_size
-            The number of splits, and the share that is held out.
+            The number of splits, and the share that is held out; not for ``head="auto"`` without a grid.
         groups : pair of labels, or labels of one side; optional
             Entities that are alike and are held out together, as in `jointdr.evaluation.splits`.
         criterion : str, optional
@@ -361,13 +368,14 @@ class AssociationModel(FittedAssociations):
         One fit of the embedding on each split serves all numbers of directions, and distances serve all bandwidths.
         """
         from jointdr.prediction.search.recipe import recipe  # which know this class
-        from jointdr.prediction.search.tuning import fit_lowered, tune_model
+        from jointdr.prediction.search.tuning import expand_grid, fit_lowered, resolve_for_grid, tune_model
 
         dyads = as_dyads(Y, A, B, observed, "tune")
         criterion = self.criterion if criterion is None else criterion
         if self.head == "auto" and grid is None:
-            self.criterion = criterion
-            return self._tune_automatic(dyads, by, groups, progress)
+            if (n_splits, test_size) != (2, 0.1):
+                raise ValueError("head='auto' makes its own folds: leave n_splits and test_size out, or name a head.")
+            return self._tune_automatic(dyads, by, criterion, groups, progress)
         if self.head != "auto":
             self._check_parameters()
         grid = recipe(self, dyads) if grid is None else grid
@@ -375,18 +383,18 @@ class AssociationModel(FittedAssociations):
         held_out |= {"random_state": self.random_state, "criterion": criterion}
         found = tune_model(self, dyads, grid, **held_out, progress=progress)
         is_auto = isinstance(self.embedding, str)
-        self.embedding = embedding_for(self.embedding, dyads)
+        self.embedding = resolve_for_grid(self, dyads, expand_grid(grid)).embedding
         self.set_params(**found.best_params)
         fit = fit_lowered if is_auto else fit_by_groups
         fit(self, dyads, Groups.check(groups, dyads, (by,)))
         return found
 
-    def _tune_automatic(self, dyads: Dyads, by: By, groups: Any, progress: bool | None) -> Tuning:
+    def _tune_automatic(self, dyads: Dyads, by: By, criterion: str, groups: Any, progress: bool | None) -> Tuning:
         """Choose and fit the model of one question, as `fit` does for each of them."""
         from jointdr.prediction.search.tuning import Tuning
 
         check_choice("by", by, BY)
-        self.uses = (by,)
+        self.uses, self.criterion = (by,), check_criterion(criterion, dyads.is_implicit)
         self._fit_automatic(dyads, groups, progress)
         found = self.choices_
         return Tuning(found, {"uses": self.uses}, float(found["held-out score"].iloc[0]), self.criterion)

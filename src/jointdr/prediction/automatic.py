@@ -8,19 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.data import By, Dyads, Entities, Groups
+from jointdr.data import BY, By, Dyads, Entities, Groups
 from jointdr.estimators import ViewsTransformer
 from jointdr.prediction.heads.descriptions import Description, feature_kinds, raw_descriptions, tables_of
 from jointdr.prediction.heads.head import EntitySet, Tables
 from jointdr.prediction.heads.members import Answers, Stack, StagesHead
 from jointdr.prediction.heads.ridge import GridRidge
-from jointdr.prediction.search.answers import QUESTIONS, Answer, ChoiceTask, choose_answers, fit_answers
+from jointdr.prediction.search.answers import Answer, ChoiceTask, choose_answers
 from jointdr.prediction.search.bench import Sides
 from jointdr.prediction.search.criterion import check_criterion
+from jointdr.prediction.search.fitting import fit_answers
 from jointdr.prediction.search.large import is_large
 from jointdr.prediction.search.learned import Maps, default_embedding, fit_embedding, leading_features
+from jointdr.prediction.search.parts import new_sides
 from jointdr.prediction.search.progress import SearchProgress
-from jointdr.runtime import Array, check_integer
+from jointdr.runtime import Array, MemoryBudgetError, check_integer
 
 
 @dataclass(frozen=True)
@@ -110,10 +112,10 @@ class AutomaticParameters:
     def check(uses: Any, criterion: Any, max_fits: Any, implicit: bool) -> AutomaticParameters:
         """Check the parameters of an `AssociationModel`, for scores of this kind."""
         given = (uses,) if isinstance(uses, str) else tuple(uses) if isinstance(uses, (tuple, list)) else ()
-        if not given or any(by not in QUESTIONS for by in given):
-            raise ValueError(f"uses={uses!r} must be some of {QUESTIONS}: what the model is going to predict.")
+        if not given or any(by not in BY for by in given):
+            raise ValueError(f"uses={uses!r} must be some of {BY}: what the model is going to predict.")
         max_fits = check_integer("max_fits", max_fits, 1)
-        asked = tuple(by for by in QUESTIONS if by in given)
+        asked = tuple(by for by in BY if by in given)
         return AutomaticParameters(asked, check_criterion(criterion, implicit), max_fits)
 
 
@@ -138,7 +140,7 @@ def fit_automatic(
     groups : Groups, optional
         Entities that are held out together.
     """
-    given = None if isinstance(embedding, str) else embedding
+    given, reason = None if isinstance(embedding, str) else embedding, ""
     if is_large(dyads):
         embedding = None
     elif isinstance(embedding, str):
@@ -148,18 +150,22 @@ def fit_automatic(
     maps: Maps = (None, None) if embedding is None else leading_features(dyads)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its coordinates are one description of several
-        fitted = None if embedding is None else fit_embedding(embedding, dyads, maps)
+        try:
+            fitted = None if embedding is None else fit_embedding(embedding, dyads, maps)
+        except MemoryBudgetError as error:
+            fitted, reason = None, str(error)
     embedding = None if fitted is None else embedding
-    if given is not None and embedding is None:
+    if embedding is None and (given is not None or reason):
+        remedy = "lower n_components, or give features of both sides; for very many entities name a head."
         warnings.warn(
-            f"embedding={given!r} is left out, because it cannot be fitted to {dyads!r}: lower n_components, or give "
-            "features of both sides; for very many entities name a head.",
+            f"embedding={given or 'auto'!r} is left out, because it cannot be fitted to {dyads!r}: {reason or remedy}",
             UserWarning,
             stacklevel=4,
         )
-    chosen_by = (parameters.uses, parameters.criterion, parameters.max_fits)
+    uses = answerable(parameters.uses, dyads)
+    chosen_by = (uses, parameters.criterion, parameters.max_fits)
     task = ChoiceTask(dyads, *chosen_by, embedding, random_state, groups, maps)
-    with SearchProgress(parameters.uses, progress) as bar:
+    with SearchProgress(uses, progress) as bar:
         answers = tuple(choose_answers(task, bar))
         bar.fit()
         tables = (tables_of(dyads, 0), tables_of(dyads, 1))
@@ -169,6 +175,19 @@ def fit_automatic(
     return AutomaticParts(
         tables, (labels[0], labels[1]), fitted, answers, head, parameters.criterion, dyads.is_implicit
     )
+
+
+def answerable(uses: tuple[By, ...], dyads: Dyads) -> tuple[By, ...]:
+    """The questions that can be asked: not those about new entities of a kind that nothing describes.
+
+    All of them where none is left.
+    """
+    tables = zip((dyads.A, dyads.B), dyads.similarities, strict=True)
+    described = [X.shape[1] > 0 or len(named) > 0 for X, named in tables]
+    found = [
+        by for by in uses if all(is_there or not new for is_there, new in zip(described, new_sides(by), strict=True))
+    ]
+    return tuple(found) or uses
 
 
 def describe_sides(dyads: Dyads, embedding: ViewsTransformer | None) -> Sides:

@@ -17,10 +17,12 @@ from jointdr.prediction.heads.effects import Effects
 from jointdr.prediction.heads.head import Head
 from jointdr.prediction.heads.members import Answers, EntityKernels, RecipeKernels, Stack, StagesHead
 from jointdr.prediction.heads.parts import embedding_from_arrays, embedding_to_arrays
-from jointdr.prediction.heads.profiles import Profiles
+from jointdr.prediction.heads.profiles import EntityProfiles
 from jointdr.prediction.heads.stages import Recipe, SmoothingStage, Term
-from jointdr.prediction.search.answers import Answer, fit_answers
+from jointdr.prediction.search.answers import Answer
+from jointdr.prediction.search.bench import Sides
 from jointdr.prediction.search.criterion import check_criterion
+from jointdr.prediction.search.fitting import fit_answers
 from jointdr.prediction.search.large import is_large
 from jointdr.prediction.search.parts import fit_effects, known_scores
 from jointdr.runtime import Array, checked_array, matrix_from_arrays, matrix_to_arrays
@@ -97,7 +99,7 @@ def automatic_from_arrays(
     descriptions = describe_sides(dyads, embedding)
     if is_large(dyads):
         answers = [_answer_from(kept, descriptions) for kept in header["answers"]]
-        return _parts_of(dyads, embedding, answers, fit_answers(dyads, answers, descriptions), header)
+        return _parts_of(dyads, embedding, descriptions, answers, fit_answers(dyads, answers, descriptions), header)
     kernels, scores = EntityKernels(descriptions), known_scores(dyads)
     effects: dict[tuple[bool, bool], Effects] = {}
     stages: list[SmoothingStage] = []
@@ -121,7 +123,7 @@ def automatic_from_arrays(
                 found,
                 C,
                 scores.mask,
-                None if Z is None else Profiles(Z),
+                None if Z is None else EntityProfiles(Z),
                 None if before is None else stages[int(before)],
                 RecipeKernels(kernels, recipe),
                 scores.range,
@@ -141,18 +143,18 @@ def automatic_from_arrays(
             found_notes = Calibration.from_arrays(kept["calibration"], arrays, f"calibration.{answer.by}")
             calibrations[answer.by] = found_notes
         answers.append(answer)
-    return _parts_of(dyads, embedding, answers, Answers(heads, calibrations), header)
+    return _parts_of(dyads, embedding, descriptions, answers, Answers(heads, calibrations), header)
 
 
 def _parts_of(
     dyads: Dyads,
     embedding: ViewsTransformer | None,
+    descriptions: Sides,
     answers: Sequence[Answer],
     head: Answers,
     header: Mapping[str, Any],
 ) -> AutomaticParts:
-    sides = describe_sides(dyads, embedding)
-    labels = tuple(tuple(d.label for d in side) for side in sides)
+    labels = tuple(tuple(d.label for d in side) for side in descriptions)
     tables = (tables_of(dyads, 0), tables_of(dyads, 1))
     criterion = check_criterion(str(header["criterion"]), dyads.is_implicit)
     return AutomaticParts(tables, (labels[0], labels[1]), embedding, tuple(answers), head, criterion, dyads.is_implicit)

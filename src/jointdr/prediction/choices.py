@@ -98,7 +98,10 @@ def question_lines(choices: Any) -> list[str]:
         first, simple = members.iloc[0], members["baseline is"].iloc[0]
         score, title = first["held-out score"], f"{by} ({NEW[str(by)]}):"
         if np.isnan(score):
-            lines += [f"{title} {simple}", "  There is too little to hold out, so nothing was compared."]
+            lines += [
+                f"{title} {simple}",
+                "  Nothing was compared: there is too little to hold out, or all known scores are equal.",
+            ]
             continue
         if (members["head"] == simple).all():
             lines += [
@@ -162,6 +165,8 @@ def _kernel_in_words(k: int, recipe: Recipe, labels: Labels) -> str:
     if recipe.profiles[k] > 0 and recipe.rounds > 0:
         words = f"{1 - recipe.profiles[k]:.0%} ({words}) + {recipe.profiles[k]:.0%} {recipe.profile} profiles"
         words += f", {recipe.rounds} rounds" if recipe.rounds > 1 else ""
+    if recipe.head == "neighbors" and recipe.borrow[k] < 1:
+        words += f", {recipe.borrow[k]:.0%} borrowed"
     return words
 
 

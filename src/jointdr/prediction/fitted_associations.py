@@ -173,7 +173,8 @@ class FittedAssociations(Recommender):
         else:
             parts, arrays = self._parts.to_arrays(FAMILY)
         # Parameters as they were in the fit, not as they were set later; the fitted embedding keeps its own.
-        params = {**self.get_params(deep=False), **self._fitted, "embedding": None}
+        is_auto = isinstance(self.embedding, str) and isinstance(self._parts, AutomaticParts)
+        params = {**self.get_params(deep=False), **self._fitted, "embedding": "auto" if is_auto else None}
         return {**names, "params": {name: to_json(value) for name, value in params.items()}, **parts}, ids | arrays
 
     def _read(self, header: dict[str, Any], arrays: dict[str, Array]) -> None:
@@ -190,7 +191,8 @@ class FittedAssociations(Recommender):
             parameters = HeadParameters.check(self.get_params(deep=False))
             parts = AssociationParts.from_arrays(parameters, FAMILY, header, arrays, shape, self.n_features_per_view_)
             self._scores, self._is_complete = parts.head.Y, parts.head.complete
-        self.embedding = None if parts.embedding is None else clone(parts.embedding)
+        if not isinstance(self.embedding, str):  # a model that chooses by itself does so again
+            self.embedding = None if parts.embedding is None else clone(parts.embedding)
         self._head = parts.head
         self._keep_parts(parts)
 

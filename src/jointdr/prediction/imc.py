@@ -245,7 +245,7 @@ class IMC(Recommender):
         """The rank, once all parameters are checked."""
         most, given = min(dyads.n_features), not isinstance(self.init, str) and isinstance(self.init, (tuple, list))
         if isinstance(self.n_components, str) and self.n_components == "auto":
-            r = int(np.shape(self.init[0])[-1]) if given and np.ndim(self.init[0]) == 2 else min(MOST_COMPONENTS, most)
+            r = min(int(np.shape(self.init[0])[-1]) if given and np.ndim(self.init[0]) == 2 else MOST_COMPONENTS, most)
         else:
             expected = f"'auto', or an integer from 1 to {most}, the features of the smaller table"
             r = check_integer("n_components", self.n_components, 1, most, expected=expected)

@@ -117,7 +117,10 @@ class KernelRegression(RegressorMixin, BaseEstimator):
             return self._fit_grid(X)
         if self.device is not None:
             raise ValueError(f"device={self.device!r} is for a Dyads: rows of views are predicted on the host.")
-        self.__dict__.pop("grid_", None)
+        for of_dyads in ("grid_", "known_bandwidth_"):
+            self.__dict__.pop(of_dyads, None)
+        if isinstance(self.bandwidth, str) and self.bandwidth == "left-out rows":
+            raise ValueError("bandwidth='left-out rows' is for a Dyads: give 'auto', a number or one per view.")
         views = self._views(X, reset=True)
         y = checked_numbers(y, len(views[0]), "KernelRegression")
         require_squares(y, "y")

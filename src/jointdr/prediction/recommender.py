@@ -97,7 +97,8 @@ class Recommender(DyadsModel):
         Returns
         -------
         DataFrame
-            One line for each pair, in the order of the list: row, column, score and, of a kernel head, neighbors.
+            One line for each pair, in the order of the list: row, column, score and what the model knows of it: of a
+            kernel head neighbors, of an automatic one lower and upper, listed_rate, or percentile.
         """
         check_is_fitted(self)
         given = ((A_new, row_similarity), (B_new, column_similarity))
@@ -203,7 +204,7 @@ class Recommender(DyadsModel):
         Returns
         -------
         DataFrame
-            row, column, score and rank (from 1), and, of a kernel head, neighbors.
+            row, column, score and rank (from 1), and what the model knows of a score, as in `predict_pairs`.
 
         Notes
         -----

@@ -11,8 +11,7 @@ from jointdr.apps.cli.files import estimator_of, prepare_source, source_of
 from jointdr.apps.cli.inputs import dyads_for, groups_of
 from jointdr.apps.cli.models import is_automatic, model_of, takes_similarity
 from jointdr.apps.cli.options import AsJson, Files, GroupFiles, ModelOut, Settings, TableFiles
-from jointdr.apps.cli.output import put_facts, require_writable, say, working
-from jointdr.apps.report.facts import model_facts
+from jointdr.apps.cli.output import put_model, require_writable, say, working
 
 
 def fit(
@@ -39,7 +38,6 @@ def fit(
           --response click --rank 5 --checkpoint read.npz -o model.npz
       jointdr fit --views a=a.npy b=b.npy --response y.npy --dask local -o model.npz
     """
-    from jointdr.data import BY
     from jointdr.prediction import fit_by_groups
 
     require_writable(output)
@@ -52,14 +50,14 @@ def fit(
     with working("reading"):
         dyads = dyads_for(source, takes_similarity(settings))
     say(f"{dyads!r}")
-    groups = groups_of(alike, dyads, BY)
     model = model_of(settings, dyads)
+    groups = groups_of(alike, dyads, getattr(model, "uses", ()))
     start = time.perf_counter()
     with nullcontext() if getattr(model, "head", None) == "auto" else working("fitting"):  # which shows a bar itself
         fit_by_groups(model, dyads, groups)
     model.save(output)
     say(f"Fitted in {time.perf_counter() - start:.1f} s, written to {output}.")
-    put_facts(model_facts(model), json)
+    put_model(model, json)
 
 
 def _require_choice(alike: GroupFiles, files: Files, settings: Settings) -> None:
@@ -91,4 +89,4 @@ def _fit_files(source: TableFiles, files: Files, settings: Settings, output: Pat
     if files.checkpoint is not None:
         files.checkpoint.unlink(missing_ok=True)
     say(f"Written to {output}.")
-    put_facts(model_facts(model), json)
+    put_model(model, json)

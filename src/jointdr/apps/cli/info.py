@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from jointdr.apps.cli.inputs import open_recommender
 from jointdr.apps.cli.options import AsJson, Model
-from jointdr.apps.cli.output import put_facts
-from jointdr.apps.report.facts import model_facts
+from jointdr.apps.cli.output import put_model
 
 
 def info(model: Model, json: AsJson = False) -> None:
@@ -18,4 +17,4 @@ def info(model: Model, json: AsJson = False) -> None:
     """
     from jointdr.runtime import read_header
 
-    put_facts({**model_facts(open_recommender(model)), "written by": f"jointdr {read_header(model)['library']}"}, json)
+    put_model(open_recommender(model), json, **{"written by": f"jointdr {read_header(model)['library']}"})

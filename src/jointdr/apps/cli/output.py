@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from jointdr.apps.report.facts import in_words
+from jointdr.apps.report.facts import in_words, model_facts
 from jointdr.runtime import whole_file
 
 ENDINGS = (".tsv", ".csv", ".tsv.gz", ".csv.gz", ".parquet")
@@ -103,6 +103,17 @@ def put_facts(facts: Mapping[str, Any], as_json: bool) -> None:
     width = max(len(name) for name in facts)
     for name, value in facts.items():
         print(f"{name:{width}s}  {in_words(value)}")
+
+
+def put_model(model: Any, as_json: bool, **more: Any) -> None:
+    """The facts about a fitted model; the choices of one that chooses by itself as `print(model)` has them."""
+    facts, choices = {**model_facts(model), **more}, getattr(model, "choices_", None)
+    if as_json or choices is None:
+        put_facts(facts, as_json)
+        return
+    in_choices = ("criterion", *(f"answer for {question}" for question in choices["question"]))
+    put_facts({name: value for name, value in facts.items() if name not in in_choices}, False)
+    print(f"\n{choices}")
 
 
 def _show(table: Any) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from jointdr.apps.cli.inputs import dyads_for, groups_of
-from jointdr.apps.cli.models import model_of, takes_similarity
+from jointdr.apps.cli.models import is_automatic, model_of, takes_similarity
 from jointdr.apps.cli.options import AsJson, GroupFiles, HeldOut, ModelOut, Settings, TableFiles, TestSize, option
-from jointdr.apps.cli.output import ENDINGS, put_facts, put_json, require_writable, say, write_table
+from jointdr.apps.cli.output import ENDINGS, put_facts, put_json, put_model, require_writable, say, write_table
 from jointdr.apps.report.facts import in_words, model_facts
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ def tune(
     require_writable(output)
     require_writable(results, ENDINGS)
     grid = _grid(tried)
+    if settings.uses is not None:
+        raise ValueError(f"--uses {settings.uses} is for fit: tune chooses for the question that --by names.")
     dyads = dyads_for(source, takes_similarity(settings))
     say(f"{dyads!r}")
     groups = groups_of(alike, dyads, (by,))
@@ -66,8 +68,11 @@ def tune(
         best = {"criterion": found.criterion, "score": found.best_score, "settings": len(found.table)}
         put_json({"best": {**best, "parameters": found.best_params}, **model_facts(model)})
         return
-    quality = f"{found.quality} {in_words(found.best_score)}, of {len(found.table)} settings"
-    put_facts({"best": quality, **found.best_params}, False)
+    if grid is None and is_automatic(settings):
+        put_model(model, False)
+    else:
+        quality = f"{found.quality} {in_words(found.best_score)}, of {len(found.table)} settings"
+        put_facts({"best": quality, **found.best_params}, False)
     say(f"The model with these settings, fitted to all of the data, was written to {output}.")
 
 

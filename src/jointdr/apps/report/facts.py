@@ -53,7 +53,7 @@ def _choices_in_words(choices: Any, failures: Any) -> dict[str, Any]:
     figures = [name for name in choices.columns if f"baseline {name}" in choices.columns]
     for question, members in choices.groupby("question", sort=False):
         first, total = members.iloc[0], float(members["weight"].sum())
-        parts = [f"{w / total:.0%} {head}" for w, head in zip(members["weight"], members["head"], strict=True)]
+        parts = [_member_in_words(member, total) for member in members.itertuples(index=False)]
         simple = str(first["baseline is"])
         if (members["head"] == simple).all():
             parts = [f"{simple} alone: nothing that was tried predicts held-out scores better"]
@@ -66,6 +66,11 @@ def _choices_in_words(choices: Any, failures: Any) -> dict[str, Any]:
     if words := failures.in_words():
         found["left out"] = words[0]
     return found
+
+
+def _member_in_words(member: Any, total: float) -> str:
+    penalty = f", penalty {member.penalty}" if member.penalty else ""
+    return f"{member.weight / total:.0%} {member.head}{penalty} (rows: {member.rows}; columns: {member.columns})"
 
 
 def direction_count(embedding: Any) -> int:

@@ -19,8 +19,10 @@ from jointdr.prediction.heads.kernels import power
 from jointdr.runtime import Array, dense, is_sparse
 
 # Features of which columns count equally are divided by their standard deviations; those that vary less than this
-# share of the largest one are noise of rounding.
+# share of their mean are noise of rounding.
 CONSTANT = 1e-12
+
+NARROW = 200  # features of a sparse table that is standardized, as a dense one is, at most
 
 
 @dataclass(frozen=True)
@@ -73,10 +75,10 @@ class Description:
             description = Description("features", kind, 0, X)
         else:
             center, scale = None, None
-            if not is_sparse(X):
-                X = np.asarray(X, dtype=float)
+            if not is_sparse(X) or X.shape[1] <= NARROW:
+                X = np.asarray(dense(X), dtype=float)
                 center, scale = X.mean(axis=0), X.std(axis=0)
-                scale = np.where(scale > CONSTANT * max(float(scale.max(initial=0.0)), 1e-300), scale, np.inf)
+                scale = np.where(scale > CONSTANT * np.maximum(np.abs(center), 1e-300), scale, np.inf)
             description = Description("features", kind, 0, X, center, scale)
         return description._fit(X)
 
@@ -112,7 +114,7 @@ class Description:
             return unit_rows(X if is_sparse(X) else np.asarray(X, dtype=float))
         X = sparse.csr_matrix(X, dtype=float) if is_sparse(X) else np.asarray(X, dtype=float)
         if self.center is not None:
-            X = (X - self.center) / self.scale
+            X = (np.asarray(dense(X)) - self.center) / self.scale
         return X
 
     def describe(self, tables: Tables) -> Array:
@@ -170,7 +172,8 @@ def feature_kinds(X: Array, linear: bool = False) -> tuple[str, ...]:
     more = ("linear",) if linear else ()
     if is_bits(X):
         return ("tanimoto", "cosine", *more)
-    return ("cosine", *more) if is_sparse(X) else ("cosine", "gaussian", *more)
+    wide = is_sparse(X) and X.shape[1] > NARROW  # whose distances are those of lengths
+    return ("cosine", *more) if wide else ("cosine", "gaussian", *more)
 
 
 def raw_descriptions(dyads: Dyads, k: int, kinds: tuple[str, ...] | None = None) -> tuple[Description, ...]:

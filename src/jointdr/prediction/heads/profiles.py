@@ -14,12 +14,12 @@ MOST = 500  # entities whose distances give the unit, at most
 
 
 @dataclass(frozen=True)
-class Profiles:
+class EntityProfiles:
     """The profiles of known entities, and the similarities of others to them.
 
-    The similarity of two entities is the mean of two rational quadratic kernels 1/(1 + width d²/median d²): one of their
-    scores, and one of what main effects leave of them. The first compares how high two entities score, the second with
-    whom.
+    The similarity of two entities is the mean of two rational quadratic kernels, 1/(1 + width d²/median d²): one of
+    their scores, and one of what main effects leave of them. The first compares how high entities score, the second
+    with whom.
 
     Attributes
     ----------

@@ -129,6 +129,35 @@ def leave_out(
     return np.asarray(G)
 
 
+def leave_out_with_mean(
+    by: By,
+    a: KernelSpectrum,
+    b: KernelSpectrum,
+    Y: Array,
+    penalties: tuple[float, float],
+    groups: tuple[Array | None, Array | None] = (None, None),
+) -> Array:
+    """The same for the scores Y, from which the mean of what is not left out is subtracted first."""
+    left = leave_out(by, a, b, Y, penalties, groups)
+    return left + means_without(by, Y, groups) * (1.0 - leave_out(by, a, b, np.ones_like(Y), penalties, groups))
+
+
+def means_without(by: By, Y: Array, groups: tuple[Array | None, Array | None] = (None, None)) -> Array:
+    """For every pair the mean of the scores of all pairs that are fitted when it is left out, (m_A, m_B)."""
+    if by == "pairs":
+        return np.asarray((Y.sum() - Y) / (Y.size - 1))
+    new, sides = (by in ("rows", "both"), by in ("columns", "both")), []
+    for m, is_new, codes in zip(Y.shape, new, groups, strict=True):
+        labels = np.arange(m) if codes is None else codes
+        sides.append(np.eye(int(labels.max()) + 1)[labels] if is_new else np.zeros((m, 1)))  # (m, groups)
+    a, b = sides
+    left = [side.sum(axis=0) for side in sides]  # how many entities are left out together
+    total = Y.sum() - (a.T @ Y).sum(axis=1)[:, None] - (Y @ b).sum(axis=0) + a.T @ Y @ b
+    count = np.multiply.outer(Y.shape[0] - left[0], Y.shape[1] - left[1])
+    at = [side.argmax(axis=1) for side in sides]
+    return np.asarray((total / np.maximum(count, 1))[np.ix_(*at)])
+
+
 def _diagonal(spectrum: KernelSpectrum, shrunken: Array) -> Array:
     return np.asarray(np.einsum("ij,ij,j->i", spectrum.vectors, spectrum.vectors, shrunken))
 

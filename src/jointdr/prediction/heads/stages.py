@@ -20,7 +20,7 @@ from scipy import sparse
 
 from jointdr.prediction.heads.descriptions import to_power
 from jointdr.prediction.heads.effects import Effects
-from jointdr.prediction.heads.profiles import Profiles
+from jointdr.prediction.heads.profiles import EntityProfiles
 from jointdr.prediction.heads.spectra import (
     EXACT,
     ROUGH,
@@ -32,8 +32,6 @@ from jointdr.prediction.heads.spectra import (
     two_step_filter,
 )
 from jointdr.runtime import Array, csr_rows, dense
-
-HEADS = ("effects", "kronecker", "two-step", "neighbors")
 
 # Added to the similarities of each side, which are 1 at most, so that their products include main effects.
 CONSTANT = 0.2
@@ -93,6 +91,12 @@ class Scores:
         values = self.Y if self.mask is None else self.Y[self.mask > 0]
         return (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
 
+    @cached_property
+    def spread(self) -> float:
+        """The standard deviation of known scores."""
+        values = self.Y if self.mask is None else self.Y[self.mask > 0]
+        return float(np.std(values)) if values.size else 0.0
+
     def residuals(self, mean: float, rows: Array, columns: Array) -> Array:
         R = self.Y - (mean + rows)[:, None] - columns
         return R if self.mask is None else np.multiply(R, self.mask, out=R)
@@ -137,7 +141,7 @@ class SmoothingStage:
     effects: Effects  # those that the recipe asks for; the others are 0
     coefficients: Array  # (m_A, m_B): C; what effects leave of known scores, for neighbors
     mask: Array | None
-    profiles: Profiles | None = None
+    profiles: EntityProfiles | None = None
     before: SmoothingStage | None = None
     kernels: KnownKernels | None = field(default=None, compare=False, repr=False)
     clip: tuple[float, float] = (-np.inf, np.inf)  # the range of known scores
@@ -297,7 +301,7 @@ def fit_stages(
         current = replace(stage, before=stages[-1] if stages else None)
         if number > 0:
             Z = profile_scores(recipe, scores, stages[-1].scores(*everyone) if stages else None, stage)
-            current = replace(current, profiles=Profiles(Z))
+            current = replace(current, profiles=EntityProfiles(Z))
         if recipe.head != "neighbors":
             if number == 0 and first is not None:
                 C = first

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,16 +15,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from jointdr.data import By, Dyads, Groups, minor_groups
+from jointdr.data import BY, By, Dyads, Groups, minor_groups
 from jointdr.estimators import ViewsTransformer
 from jointdr.prediction.heads.calibration import Calibration
 from jointdr.prediction.heads.descriptions import feature_kinds, raw_descriptions
-from jointdr.prediction.heads.head import EntitySet, Head
-from jointdr.prediction.heads.members import Answers, EntityKernels, RecipeKernels, Stack, StagesHead
-from jointdr.prediction.heads.spectra import EXACT, FINE, SINGLE
-from jointdr.prediction.heads.stages import Recipe, SmoothingStage, Term, fit_stages
+from jointdr.prediction.heads.stages import Recipe, Term
 from jointdr.prediction.search.bench import Bench, RecipeTrial, Sides, Similarities
-from jointdr.prediction.search.large import choose_recipe, fit_large, is_large
+from jointdr.prediction.search.large import choose_recipe, is_large
 from jointdr.prediction.search.learned import LearnedSimilarities, Maps
 from jointdr.prediction.search.menu import (
     Options,
@@ -32,13 +30,12 @@ from jointdr.prediction.search.menu import (
     screen,
     with_profiles,
 )
-from jointdr.prediction.search.parts import Part, fit_effects, known_scores, make_parts, new_sides
+from jointdr.prediction.search.parts import Part, known_scores, make_parts, new_sides
 from jointdr.prediction.search.progress import SearchProgress
 from jointdr.prediction.search.sampling import sample_entities
-from jointdr.prediction.search.stack import Stacked, error_of_mean, is_no_better, stack_trials
+from jointdr.prediction.search.stack import stack_trials
 from jointdr.runtime import Array
 
-QUESTIONS: tuple[By, ...] = ("rows", "columns", "both", "pairs")
 SCREENED = 700  # entities of a kind that recipes are screened on, at most
 SOLVED = 500  # the same where only some pairs are known, and every fit takes conjugate gradients
 FOLDS = 5
@@ -47,7 +44,6 @@ MANY = 5000  # known pairs of which three of the folds are enough to compare set
 SIDE_BY_SIDE = 5_000_000  # pairs of which two questions are worked on at a time, at most
 SETTINGS = 30  # that are screened besides kernels, about
 RECIPES = 6  # that are fitted to all entities, about
-PERCENTILES = 200  # known rows whose unknown pairs give the ranks of scores
 
 
 @dataclass(frozen=True)
@@ -108,8 +104,8 @@ class ChoiceTask:
 def choose_answers(task: ChoiceTask, bar: SearchProgress) -> list[Answer]:
     """An answer for each question; the same for the same random state, whichever others are asked."""
     rng = check_random_state(task.random_state)
-    seeds = rng.randint(2**31 - 1, size=len(QUESTIONS))
-    rngs = {by: np.random.RandomState(seed) for by, seed in zip(QUESTIONS, seeds, strict=True)}
+    seeds = rng.randint(2**31 - 1, size=len(BY))
+    rngs = {by: np.random.RandomState(seed) for by, seed in zip(BY, seeds, strict=True)}
     few = task.dyads.shape[0] * task.dyads.shape[1] <= SIDE_BY_SIDE
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of settings that are only tried
@@ -138,8 +134,13 @@ def _for_each_question(
         if workers == 1:
             return {by: work(by) for by in uses}
         with ThreadPoolExecutor(workers) as pool:
-            dear_first = {by: pool.submit(work, by) for by in sorted(uses, reverse=True)}
+            order = sorted(uses, reverse=True)  # dear questions first
+            dear_first = {
+                by: pool.submit(copy_context().run, work, by) for by in order
+            }  # with the user's configuration
             try:
+                for done in wait(dear_first.values(), return_when=FIRST_EXCEPTION).done:
+                    done.result()
                 return {by: dear_first[by].result() for by in uses}
             except BaseException:  # also Ctrl-C, which reaches this thread alone
                 bar.stop()
@@ -165,6 +166,7 @@ def screen_question(task: ChoiceTask, by: By, rng: np.random.RandomState, bar: S
     sample = _bench(task, small, by, rng, np.float32)
     sample.parts = sample.parts[:FOLDS]
     sample.tell = lambda: bar.try_setting(by, sample.cost)
+    sample.keeps_predictions = is_large(dyads)  # which chooses by the sample alone
     bar.expect(by, _expected_cost(sample, small.shape, (0, 0) if is_large(dyads) else dyads.shape))
     recipes, answer = _screen_sample(task, sample, by)
     return Screened(recipes, answer, sample.failures, small is dyads)
@@ -178,12 +180,18 @@ def choose_answer(
     bench = _bench(task, dyads, by, rng, np.float64 if screened.is_whole else np.float32)
     bench.failures |= screened.failures
     bench.tell = lambda: bar.try_setting(by, bench.cost)
+    if not bench.parts:  # so few known scores that these folds have none, although others had
+        return Answer(by, (simple,), (1.0,), failures=bench.failures)
     bar.expect(by, (len(screened.recipes) + 1) * bench.cost, more=True)
     baseline = bench.try_recipe(simple)[0]
     trials = [baseline]
     for recipe in screened.recipes:
         if screened.is_whole or bench.fits + (recipe.rounds + 1) * len(bench.parts) <= task.max_fits:
             trials += bench.try_recipe(recipe)
+    if screened.recipes and bench.fits == 0 and len(trials) == 1:
+        bench.failures["all other settings"] = (
+            f"max_fits={task.max_fits} leaves no complete fit to compare: raise it to {len(bench.parts)} or more."
+        )
     stacked = stack_trials(bench, _distinct(trials), baseline)
     return Answer(
         by,
@@ -191,9 +199,9 @@ def choose_answer(
         stacked.weights,
         tuple(trial.mean for trial in stacked.trials),
         stacked.mean,
-        error_of_mean(stacked.values, of_one=np.nan),
+        bench.error(stacked.values, of_one=np.nan),
         baseline.mean,
-        _calibrate(stacked, bench.parts, by, implicit),
+        _calibrate(stacked.predictions, bench.parts, by, implicit),
         bench.failures,
         bench.fits,
         bench.familiar_figures(stacked.predictions, baseline.predictions),
@@ -241,7 +249,7 @@ def _choose_large(bench: Bench, by: By, sides: Sides, simple: Recipe) -> Answer:
         )
     else:
         best = choose_recipe(bench, by, linear, options)
-    if best is None or is_no_better(best.values, baseline.values):
+    if best is None or not bench.is_better(best, baseline):
         best = baseline
     figures = bench.familiar_figures(best.predictions, baseline.predictions)
     return Answer(
@@ -250,9 +258,9 @@ def _choose_large(bench: Bench, by: By, sides: Sides, simple: Recipe) -> Answer:
         (1.0,),
         (best.mean,),
         best.mean,
-        error_of_mean(best.values, of_one=np.nan),
+        bench.error(best.values, of_one=np.nan),
         baseline.mean,
-        None,
+        None if bench.implicit else _calibrate(best.predictions, bench.parts, by, implicit=False),
         bench.failures,
         bench.fits,
         figures,
@@ -318,9 +326,10 @@ def _bench(task: ChoiceTask, dyads: Dyads, by: By, rng: np.random.RandomState, d
     folds = min(FOLDS, int(held))
     few = max(task.dyads.shape) > (SCREENED if task.dyads.is_complete else SOLVED) and (held >= 100 or bool(counts))
     parts: list[Part] = []
-    if folds >= 2 or (counts and folds == 1):
-        repeats = 3 if held < 40 else 2 if held < 100 else 1  # small splits are noisy
-        for _ in range(1 if counts and (few or held <= FOLDS) else repeats):
+    repeats = 3 if held < 40 else 2 if held < 100 else 1  # small splits are noisy
+    repeats = 1 if counts and (few or held <= FOLDS) else repeats
+    if (folds >= 2 or (counts and folds == 1)) and scores.range[0] < scores.range[1]:  # all equal: nothing to learn
+        for _ in range(repeats):
             parts += make_parts(scores, implicit, by, folds, rng, groups)
     if few:
         parts = parts[: ENOUGH[task.dyads.is_complete]]
@@ -328,66 +337,13 @@ def _bench(task: ChoiceTask, dyads: Dyads, by: By, rng: np.random.RandomState, d
     learn = None if task.embedding is None else LearnedSimilarities(dyads, task.embedding, task.maps)
     if is_large(task.dyads) or (by == "pairs" and not implicit and held >= MANY):
         parts = parts[:3]
-    return Bench(scores, parts, Similarities((raw[0], raw[1]), learn, dtype), task.criterion, implicit, groups)
+    return Bench(scores, parts, Similarities((raw[0], raw[1]), learn, dtype), task.criterion, implicit, groups, repeats)
 
 
-def _calibrate(stacked: Stacked, parts: Sequence[Part], by: By, implicit: bool) -> Calibration | None:
-    """Notes on scores, from the out-of-fold predictions of the stack."""
+def _calibrate(predictions: Sequence[Array], parts: Sequence[Part], by: By, implicit: bool) -> Calibration | None:
+    """Notes on scores, from out-of-fold predictions."""
     if implicit and by == "pairs":
         return None  # by ranks, once the model is fitted
-    chosen = [
-        P.ravel() if part.judged is None else P[part.judged] for P, part in zip(stacked.predictions, parts, strict=True)
-    ]
+    chosen = [part.of_judged(P) for P, part in zip(predictions, parts, strict=True)]
     predicted, truth = np.concatenate(chosen), np.concatenate([part.values for part in parts])
     return Calibration.of_listed(predicted, truth > 0) if implicit else Calibration.of_residuals(predicted, truth)
-
-
-# ---------------------------------------------------------------- fitted models
-
-
-def fit_answers(dyads: Dyads, answers: Sequence[Answer], descriptions: Sides) -> Answers:
-    """The members of all answers, fitted to all scores."""
-    if is_large(dyads):
-        large = {answer.by: fit_large(answer.recipes[0], dyads, descriptions) for answer in answers}
-        return Answers({by: Stack((head,), (1.0,)) for by, head in large.items()})
-    scores, kernels = known_scores(dyads), EntityKernels(descriptions)
-    single = max(dyads.shape) > SINGLE
-    tolerance, dtype = (FINE, np.float32) if single else (EXACT, None)
-    fitted: dict[Recipe, list[SmoothingStage]] = {}
-    longest: dict[Recipe, int] = {}
-    for answer in answers:
-        for recipe in answer.recipes:
-            family = replace(recipe, rounds=0)
-            longest[family] = max(longest.get(family, 0), recipe.rounds)
-    heads: dict[str, Head] = {}
-    calibrations: dict[str, Calibration] = {}
-    for answer in answers:
-        members = []
-        for recipe in answer.recipes:
-            family = replace(recipe, rounds=0)
-            whole = replace(recipe, rounds=longest[family])
-            if whole not in fitted:
-                effects = fit_effects(scores, whole.effects)
-                fitted[whole] = fit_stages(
-                    whole, scores, RecipeKernels(kernels, whole), effects, tolerance, dtype=dtype
-                )
-            stages = fitted[whole]
-            stage = stages[len(stages) - 1 - (whole.rounds - recipe.rounds)]
-            members.append(StagesHead(stage, RecipeKernels(kernels, recipe)))
-        heads[answer.by] = Stack(tuple(members), answer.weights)
-        if answer.calibration is not None:
-            calibrations[answer.by] = answer.calibration
-    found = Answers(heads, calibrations)
-    if dyads.is_implicit and "pairs" in heads:
-        ranks = _rank_scores(found, scores.Y)
-        if ranks is not None:
-            calibrations["pairs"] = ranks
-    return found
-
-
-def _rank_scores(head: Answers, Y: Array) -> Calibration | None:
-    """The distribution of the scores of unknown pairs, of some known rows."""
-    at = np.linspace(0, len(Y) - 1, min(PERCENTILES, len(Y))).astype(int)
-    rows, columns = EntitySet(len(at), indices=at), EntitySet(Y.shape[1])
-    S = head.heads["pairs"].scorer(rows, columns, 1e8)(slice(0, len(at))).scores
-    return Calibration.of_ranks(S[Y[at] == 0])

@@ -10,7 +10,7 @@ import numpy as np
 
 from jointdr.data import By, minor_groups
 from jointdr.prediction.heads.descriptions import Description
-from jointdr.prediction.heads.spectra import ROUGH, KernelSpectrum, leave_out
+from jointdr.prediction.heads.spectra import ROUGH, KernelSpectrum, leave_out_with_mean
 from jointdr.prediction.heads.stages import CONSTANT, GivenKernels, Recipe, Scores, Term, fit_stages, mix_similarities
 from jointdr.prediction.search.criterion import FAMILIAR, judge_predictions
 from jointdr.prediction.search.parts import Part
@@ -19,6 +19,7 @@ from jointdr.runtime import Array
 Sides = tuple[Sequence[Description], Sequence[Description]]
 Learn = Callable[[Part], tuple[Array, Array]]  # from a part to the similarities of all rows, and of all columns
 
+BEYOND_CHANCE = 2.0  # standard errors by which a model has to be better than known scores alone
 KEPT = 16  # kernels whose eigenvectors are kept, in each part
 KEPT_BYTES = 5e8  # of coefficients of first stages, about
 
@@ -48,7 +49,7 @@ class Similarities:
 
 @dataclass(frozen=True)
 class RecipeTrial:
-    """The criterion of one stage of a recipe: on each part, and the predictions that it was judged by."""
+    """The criterion of one stage of a recipe: on each part, and the predictions that it was judged by, where kept."""
 
     recipe: Recipe
     values: Array  # (parts,)
@@ -70,9 +71,11 @@ class Bench:
         criterion: str,
         implicit: bool,
         groups: tuple[Array | None, Array | None] = (None, None),
+        repeats: int = 1,
     ) -> None:
         self.scores, self.parts, self.similarities = scores, list(parts), similarities
-        self.criterion, self.implicit, self.groups = criterion, implicit, groups
+        self.criterion, self.implicit, self.groups, self.repeats = criterion, implicit, groups, repeats
+        self.keeps_predictions = True
         self.spectra: dict[object, KernelSpectrum] = {}
         self.kernels: dict[object, Array] = {}
         self.trials: dict[Recipe, list[RecipeTrial]] = {}
@@ -134,7 +137,8 @@ class Bench:
                     self.failures[recipe] = "Its predictions are not finite."
                     continue
                 rounds = recipe.rounds - len(found[0]) + 1 + stage
-                trials.append(RecipeTrial(replace(recipe, rounds=rounds), np.array(values), tuple(predictions)))
+                kept = tuple(predictions) if self.keeps_predictions else ()
+                trials.append(RecipeTrial(replace(recipe, rounds=rounds), np.array(values), kept))
             return trials
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             self.failures[recipe] = f"{type(error).__name__}: {error}"
@@ -179,7 +183,7 @@ class Bench:
         Y, judged = self.scores.Y, self._outside_major_groups()
         found = []
         for pair in pairs:
-            F = Y.mean() + leave_out(by, a, b, Y - Y.mean(), pair, self.groups)
+            F = leave_out_with_mean(by, a, b, Y, pair, self.groups)
             found.append(judge_predictions(self.criterion, F, Y, judged, by == "columns", self.implicit))
         return pairs[int(np.argmax(found))]
 
@@ -194,9 +198,18 @@ class Bench:
         return np.logical_and.outer(sides[0], sides[1])
 
     def judge(self, predictions: Array, part: Part, criterion: str | None = None) -> float:
-        return judge_predictions(
-            criterion or self.criterion, predictions, part.truth, part.judged, part.by == "columns", self.implicit
-        )
+        criterion, by_column = criterion or self.criterion, part.by == "columns"
+        options = (part.judged, by_column, self.implicit, self.scores.spread)
+        return judge_predictions(criterion, predictions, part.truth, *options)
+
+    def error(self, values: Array, of_one: float = 0.0) -> float:
+        """The standard error of the mean of values on all parts, of which repetitions are not independent."""
+        return error_of_mean(values, of_one) * float(np.sqrt(self.repeats))
+
+    def is_better(self, trial: RecipeTrial, baseline: RecipeTrial) -> bool:
+        """Whether a model, the best of many, is better than known scores alone beyond chance."""
+        difference = trial.values - baseline.values
+        return float(difference.mean()) > BEYOND_CHANCE * self.error(difference)
 
     def familiar_figures(self, model: Sequence[Array], baseline: Sequence[Array]) -> dict[str, tuple[float, float]]:
         """The means over all parts of what is usually reported, of the predictions of a model and of the baseline."""
@@ -208,3 +221,8 @@ class Bench:
                 means.append(abs(float(np.mean(values))))  # the criterion of RMSE is its negative
             found[name] = (means[0], means[1])
         return found
+
+
+def error_of_mean(values: Array, of_one: float = 0.0) -> float:
+    """The standard error of the mean of these values; `of_one` where there is a single one."""
+    return float(np.std(values, ddof=1)) / float(np.sqrt(len(values))) if len(values) > 1 else of_one

@@ -36,7 +36,7 @@ def criterion_in_words(criterion: str, implicit: bool) -> str:
     if criterion == "auto" and implicit:
         return "the mean of recall (at 10, 30 and 100), average precision, and average precision of all pairs together"
     words = {
-        "auto": "the mean of 1 − RMSE/σ and 2 C − 1, with the standard deviation σ and the concordance C",
+        "auto": "the mean of 1 − RMSE/σ and 2 C − 1 (σ: the standard deviation of known scores, C: the concordance)",
         "recall": "recall, the mean at 10, 30 and 100",
         "average precision": "average precision",
         "nDCG": "nDCG",
@@ -53,6 +53,7 @@ def judge_predictions(
     judged: Array | None = None,
     by_column: bool = False,
     implicit: bool = True,
+    sigma: float | None = None,
 ) -> float:
     """The criterion of predictions.
 
@@ -68,10 +69,12 @@ def judge_predictions(
     by_column : bool
         Whether rows are ranked for every column.
     implicit : bool
+    sigma : float, optional
+        Of graded scores, the standard deviation that an RMSE is compared with; by default that of `truth`.
     """
     if not implicit:
         p, t = (scores.ravel(), truth.ravel()) if judged is None else (scores[judged], truth[judged])
-        return _judge_grades(criterion, p, t)
+        return _judge_grades(criterion, p, t, sigma)
     positive = truth > 0
     if judged is not None:
         scores = np.where(judged, scores, -np.inf)
@@ -90,7 +93,7 @@ def judge_predictions(
     return (ranked.recall() + ranked.precision() + pooled_precision(scores, positive)) / 3
 
 
-def _judge_grades(criterion: str, predicted: Array, truth: Array) -> float:
+def _judge_grades(criterion: str, predicted: Array, truth: Array, sigma: float | None) -> float:
     if criterion == "RMSE":
         return -rmse(predicted, truth)
     if len(truth) > MOST_COMPARED:
@@ -102,7 +105,7 @@ def _judge_grades(criterion: str, predicted: Array, truth: Array) -> float:
     concordance = 0.5 if constant else concordance_index(round_scores(compared[0][None])[0], compared[1])
     if criterion == "concordance":
         return concordance
-    sigma = float(np.std(truth)) or 1.0
+    sigma = sigma or float(np.std(truth)) or 1.0
     return 0.5 * (1.0 - rmse(predicted, truth) / sigma) + 0.5 * (2.0 * concordance - 1.0)
 
 

@@ -13,10 +13,9 @@ from jointdr.prediction.heads.head import EntitySet, Head, Tables
 from jointdr.prediction.heads.members import Descriptions, EffectsHead
 from jointdr.prediction.heads.ridge import Coordinates, GridRidge, positive_eigenpairs, rotate_to_diagonal
 from jointdr.prediction.heads.stages import CONSTANT, Recipe, Term, mix_similarities
-from jointdr.prediction.search.bench import Bench, RecipeTrial
+from jointdr.prediction.search.bench import Bench, RecipeTrial, error_of_mean
 from jointdr.prediction.search.menu import PENALTIES, Options, screen
 from jointdr.prediction.search.parts import effects_of, new_sides
-from jointdr.prediction.search.stack import error_of_mean
 from jointdr.runtime import Array, is_sparse, slices
 
 LARGEST, MOST_PAIRS = 10_000, 50_000_000  # entities of a kind, and pairs, whose scores are held as a dense matrix

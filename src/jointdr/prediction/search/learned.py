@@ -9,11 +9,11 @@ from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
 from jointdr.data import Dyads
-from jointdr.directions import RankError
 from jointdr.estimators import JDR, ViewsTransformer, compose_embedding
+from jointdr.prediction.heads.build import fit_within_rank
 from jointdr.prediction.heads.descriptions import Description
 from jointdr.prediction.search.parts import Part
-from jointdr.runtime import Array, is_sparse
+from jointdr.runtime import Array, MemoryBudgetError, is_sparse
 
 RANK = 400  # directions, at most
 RIDGE = 0.3  # of the normalization, in units of the mean variance of features
@@ -69,18 +69,13 @@ def fit_embedding(embedding: ViewsTransformer, dyads: Dyads, maps: Maps) -> View
 
 
 def _fit_as_far_as_it_goes(embedding: ViewsTransformer, dyads: Dyads) -> ViewsTransformer | None:
-    rank = embedding.get_params().get("n_components")
-    while True:
-        try:
-            with np.errstate(all="ignore"):
-                return clone(embedding).fit(dyads)
-        except RankError:
-            if not isinstance(rank, int) or rank <= 1:
-                return None
-            rank //= 2
-            embedding = clone(embedding).set_params(n_components=rank)
-        except (ValueError, np.linalg.LinAlgError):
-            return None
+    try:
+        with np.errstate(all="ignore"):
+            return fit_within_rank(clone(embedding), dyads)
+    except MemoryBudgetError:
+        raise
+    except (ValueError, np.linalg.LinAlgError):
+        return None
 
 
 class LearnedSimilarities:

@@ -13,6 +13,7 @@ from jointdr.prediction.heads.effects import Effects
 from jointdr.prediction.heads.stages import Scores, Seen
 from jointdr.runtime import Array, dense
 
+MOST_SHRUNKEN = 1e5  # effects that seem to be none keep their order, that of popularity
 JUDGED = 250  # rows, or columns, of a part whose predictions are looked at, at most
 
 
@@ -72,7 +73,11 @@ class Part:
     @property
     def values(self) -> Array:
         """The scores that are held out, of the pairs that count."""
-        return self.truth.ravel() if self.judged is None else self.truth[self.judged]
+        return self.of_judged(self.truth)
+
+    def of_judged(self, S: Array) -> Array:
+        """The scores of the pairs that count."""
+        return S.ravel() if self.judged is None else S[self.judged]
 
 
 def new_sides(by: By) -> tuple[bool, bool]:
@@ -92,9 +97,9 @@ def fit_effects(scores: Scores, kinds: tuple[bool, bool]) -> Effects:
 def effects_of(Y: Array, complete: bool, kinds: tuple[bool, bool]) -> Effects:
     """The same of scores that may be sparse; effects of both kinds decide how much each is shrunken."""
     both = Effects.fit(Y, complete)
-    if all(kinds):
+    if all(kinds) and max(both.shrinkage) <= MOST_SHRUNKEN:
         return both
-    a, b = (found if used else np.inf for found, used in zip(both.shrinkage, kinds, strict=True))
+    a, b = (min(found, MOST_SHRUNKEN) if used else np.inf for found, used in zip(both.shrinkage, kinds, strict=True))
     return Effects.fit(Y, complete, (a, b))
 
 

@@ -31,7 +31,7 @@ class Stacked:
 def stack_trials(bench: Bench, trials: Sequence[RecipeTrial], baseline: RecipeTrial) -> Stacked:
     """The weights that judge best, by adding models one at a time (Caruana and others, 2004).
 
-    The baseline alone is taken where nothing is better by more than one standard error of the differences.
+    The baseline alone is taken where nothing is better beyond chance.
     """
     scales = [1.0 if not bench.implicit else 1.0 / _spread(trial) for trial in trials]
     best = max(range(len(trials)), key=lambda t: trials[t].mean)
@@ -52,7 +52,7 @@ def stack_trials(bench: Bench, trials: Sequence[RecipeTrial], baseline: RecipeTr
         value, values, total = gained[0], gained[2], gained[3]
         counts[gained[1]] += 1.0
     weights = counts / counts.sum() * np.array(scales)
-    if is_no_better(values, baseline.values):
+    if not bench.is_better(RecipeTrial(baseline.recipe, values, ()), baseline):
         return Stacked((baseline,), (1.0,), baseline.values, baseline.predictions)
     if bench.implicit:
         factor = _slope(total, bench)
@@ -72,17 +72,7 @@ def _spread(trial: RecipeTrial) -> float:
 
 def _slope(predictions: Sequence[Array], bench: Bench) -> float:
     """The factor that makes predictions of associations nearest to 0 and 1."""
-    product = sum(float(np.vdot(P, part.truth)) for P, part in zip(predictions, bench.parts, strict=True))
-    square = sum(float(np.vdot(P, P)) for P in predictions)
+    judged = [part.of_judged(P) for P, part in zip(predictions, bench.parts, strict=True)]
+    product = sum(float(p @ part.values) for p, part in zip(judged, bench.parts, strict=True))
+    square = sum(float(p @ p) for p in judged)
     return product / square if product > 0 and square > 0 else 1.0
-
-
-def is_no_better(values: Array, baseline: Array) -> bool:
-    """Whether values on the same parts are not higher by more than one standard error of the differences."""
-    difference = values - baseline
-    return not float(difference.mean()) > error_of_mean(difference)
-
-
-def error_of_mean(values: Array, of_one: float = 0.0) -> float:
-    """The standard error of the mean of these values; `of_one` where there is a single one."""
-    return float(np.std(values, ddof=1)) / float(np.sqrt(len(values))) if len(values) > 1 else of_one

@@ -11,6 +11,7 @@ import itertools
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -110,16 +111,9 @@ def tune_model(
         Whether to show a progress bar; by default in a terminal.
     """
     check_criterion(criterion, dyads.is_implicit)
-    stages = [grid] if isinstance(grid, Mapping) else list(grid)
-    if not stages or not all(isinstance(stage, Mapping) and stage for stage in stages):
-        raise ValueError("grid must be a mapping of parameter names to values, or a sequence of such mappings.")
-    for stage in stages:
-        for name, values in stage.items():
-            if isinstance(values, str) or not np.iterable(values) or len(list(values)) == 0:
-                raise ValueError(f"grid has {name}={values!r}, but every parameter needs a list of values to try.")
     short = {"n_components": "embedding__n_components"} if isinstance(model, AssociationModel) else {}
-    stages = [{short.get(name, name): list(values) for name, values in stage.items()} for stage in stages]
-    resolved = resolve_embedding(model, dyads)
+    stages = expand_grid(grid, short)
+    resolved, by_itself = resolve_for_grid(model, dyads, stages), chooses_by_itself(model, stages)
     unknown = sorted(
         {ONE_SIDE.get(name, (name, 0))[0] for stage in stages for name in stage} - set(resolved.get_params())
     )
@@ -129,7 +123,7 @@ def tune_model(
     alike = Groups.check(groups, dyads, (by,))
     benches = [
         _SharedBench(resolved, split, max(ranks, default=None), n_splits)
-        if isinstance(resolved, AssociationModel)
+        if isinstance(resolved, AssociationModel) and not by_itself
         else _Bench(resolved, split, alike)
         for split in splits(dyads, by, n_splits, test_size, random_state, alike)
     ]
@@ -150,6 +144,21 @@ def tune_model(
                     bar.step(len(benches))
             best = max(found.values(), key=lambda item: float(np.mean(item[1])))[0]
     return _tuning(list(found.values()), best, criterion)
+
+
+def expand_grid(
+    grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
+    short: Mapping[str, str] = MappingProxyType({"n_components": "embedding__n_components"}),
+) -> list[dict[str, list[Any]]]:
+    """The stages of a grid, checked, with the full names of parameters instead of `short` ones."""
+    stages = [grid] if isinstance(grid, Mapping) else list(grid)
+    if not stages or not all(isinstance(stage, Mapping) and stage for stage in stages):
+        raise ValueError("grid must be a mapping of parameter names to values, or a sequence of such mappings.")
+    for stage in stages:
+        for name, values in stage.items():
+            if isinstance(values, str) or not np.iterable(values) or len(list(values)) == 0:
+                raise ValueError(f"grid has {name}={values!r}, but every parameter needs a list of values to try.")
+    return [{short.get(name, name): list(values) for name, values in stage.items()} for stage in stages]
 
 
 def _tuning(found: list[tuple[Setting, list[float]]], best: Setting, criterion: str) -> Tuning:
@@ -192,6 +201,18 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     return tuple(value) if isinstance(value, (list, np.ndarray)) else value
+
+
+def chooses_by_itself(model: Recommender, stages: Sequence[Mapping[str, Sequence[Any]]]) -> bool:
+    """Whether the head of a model, or one that a grid tries, chooses its own settings in every fit."""
+    heads = [head for stage in stages for head in stage.get("head", ())]
+    return isinstance(model, AssociationModel) and "auto" in (*heads, *(() if heads else (model.head,)))
+
+
+def resolve_for_grid(model: Recommender, dyads: Dyads, stages: Sequence[Mapping[str, Sequence[Any]]]) -> Recommender:
+    """A copy whose embedding is named, unless it is left to a head that chooses and the grid asks nothing of it."""
+    asked = any(name.startswith("embedding__") for stage in stages for name in stage)
+    return clone(model) if chooses_by_itself(model, stages) and not asked else resolve_embedding(model, dyads)
 
 
 def resolve_embedding(model: Recommender, dyads: Dyads) -> Recommender:
