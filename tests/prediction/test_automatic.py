@@ -114,6 +114,15 @@ class TestAnswers:
         assert np.corrcoef(scores.ravel(), Y[test].ravel())[0, 1] > 0.6
         assert any("near" in text for text in model.choices_["rows"])
 
+    def test_indefinite_similarities_are_noted_by_name(self, rng):
+        Y, A, B = bilinear(rng)
+        S = rng.random((len(A), len(A)))
+        S = S + S.T
+        dyads = Dyads(Y, A, B, row_similarity={"features": S @ S, "odd": S}, column_similarity={"even": B @ B.T})
+        text = str(AssociationModel(uses="pairs", random_state=0).fit(dyads))
+        assert "'odd' of rows is indefinite" in text
+        assert text.count("indefinite") == 1
+
     def test_sides_without_any_description_live_on_known_scores(self, rng):
         Y = bilinear(rng, noise=0.1)[0]
         observed = rng.random(Y.shape) < 0.7

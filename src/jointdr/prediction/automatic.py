@@ -14,6 +14,7 @@ from jointdr.prediction.heads.descriptions import Description, feature_kinds, ra
 from jointdr.prediction.heads.head import EntitySet, Tables
 from jointdr.prediction.heads.members import Answers, Stack, StagesHead
 from jointdr.prediction.heads.ridge import GridRidge
+from jointdr.prediction.heads.spectra import negative_share
 from jointdr.prediction.search.answers import Answer, ChoiceTask, choose_answers
 from jointdr.prediction.search.bench import Sides
 from jointdr.prediction.search.criterion import check_criterion
@@ -23,6 +24,8 @@ from jointdr.prediction.search.learned import Maps, default_embedding, fit_embed
 from jointdr.prediction.search.parts import new_sides
 from jointdr.prediction.search.progress import SearchProgress
 from jointdr.runtime import Array, MemoryBudgetError, check_integer
+
+NOTED = 0.001  # the share of negative eigenvalues of a similarity from which a note says so
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,21 @@ class AutomaticParts:
 
     def summary(self) -> str:
         """The chosen models in words, a few lines for each question, and how many settings failed."""
-        return "\n".join([str(self.choices()), *self.failures().in_words()])
+        return "\n".join([str(self.choices()), *self._indefinite(), *self.failures().in_words()])
+
+    def _indefinite(self) -> list[str]:
+        """A line for each given similarity of which ridge regression leaves a part out."""
+        lines = []
+        for k, side in enumerate(("rows", "columns")):
+            named = self.labels[k][: len(self.labels[k]) - (self.embedding is not None)]
+            given = self.tables[k][1:]  # the last of the descriptions that do not depend on scores
+            for name, S in zip(named[len(named) - len(given) :], given, strict=True):
+                if (share := negative_share(S)) > NOTED:
+                    lines.append(
+                        f"The similarity {name!r} of {side} is indefinite: its negative eigenvalues, {share:.1%} of all "
+                        "by absolute value, count as 0."
+                    )
+        return lines
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
 from jointdr.data import By
-from jointdr.runtime import Array
+from jointdr.runtime import Array, dense
 
 # Eigenvalues below this share of the largest are left out, so that an indefinite matrix of similarities is replaced
 # by the nearest kernel.
@@ -62,6 +62,17 @@ def _positive(K: Array) -> tuple[Array, Array]:
     least = max(SMALLEST, 10.0 * float(np.finfo(values.dtype).eps))
     kept = values > least * max(float(values[-1]), float(np.finfo(float).tiny))
     return (values, Q) if kept.all() else (values[kept], Q[:, kept])
+
+
+def negative_share(K: Array, most: int = 500) -> float:
+    """The share of a matrix of similarities that no kernel has: negative eigenvalues, by absolute values.
+
+    Of at most so many of the entities: O(most³).
+    """
+    at = np.linspace(0, K.shape[0] - 1, min(most, K.shape[0])).astype(int)
+    values = np.linalg.eigvalsh(np.asarray(dense(K[at][:, at]), dtype=float))
+    total = float(np.abs(values).sum())
+    return float(-values[values < 0].sum()) / total if total > 0 else 0.0
 
 
 def kronecker_filter(a: KernelSpectrum, b: KernelSpectrum, penalty: float, share: float = 1.0) -> Array:

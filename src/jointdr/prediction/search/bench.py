@@ -35,6 +35,11 @@ class Similarities:
         self.fixed: dict[tuple[int, int], Array] = {}
         self.learned: dict[tuple[int, int], Array] = {}
 
+    def numbers(self, k: int) -> list[int]:
+        """Those of the descriptions of one side by which similarities of entities can be small."""
+        some = [number for number, described in enumerate(self.descriptions[k]) if described.kind != "linear"]
+        return some if self.learn is None else [*some, len(self.descriptions[k])]
+
     def of(self, k: int, number: int, part: int, train: Part) -> Array:
         if number < len(self.descriptions[k]):
             if (k, number) not in self.fixed:

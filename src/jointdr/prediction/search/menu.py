@@ -25,7 +25,8 @@ START = 0.3  # the penalty at which kernels are compared
 TWO_STEPS = (0.03, 0.3, 3.0)  # penalties of each side of two-step ridge
 SHARP = (2.0, 4.0, 8.0, 16.0)  # powers of the kernels of neighbors
 WIDE = (2.0, 4.0)  # powers of wide ones, of known and of new entities
-BORROWED = (0.1, 0.5, 1.0)
+ALONE = (4.0, 16.0)  # those at which each description is tried alone
+BORROWED = (0.0, 0.1, 0.5, 1.0)
 SHARES = (0.3, 0.6)  # of profiles
 PAIR_SHARES = (0.3, 0.5, 0.7)  # the same where all entities are known
 ROUNDS = 3
@@ -65,15 +66,15 @@ def screen(bench: Bench, by: By, options: tuple[Options, Options], complete: boo
         trials = _try_last(bench, [_with_kernel(best.recipe, k, option) for option in options[k]])
         if not trials:
             return []
-        top = max([best, *trials], key=lambda trial: trial.mean)
+        top = max([best, *trials], key=_mean_score)
         per: dict[int, Term] = {}
-        for trial in sorted(trials, key=lambda trial: -trial.mean):
+        for trial in sorted(trials, key=_mean_score, reverse=True):
             per.setdefault(trial.recipe.terms(k)[0].description, trial.recipe.terms(k)[0])
         if len(per) > 1:
             few = list(per.values())
             mixtures = [few[:2], few[:3]] if len(few) > 2 else [few[:2]]
             mixed = [_with_kernel(top.recipe, k, _mean(terms)) for terms in mixtures]
-            top = max([top, *_try_last(bench, mixed)], key=lambda trial: trial.mean)
+            top = max([top, *_try_last(bench, mixed)], key=_mean_score)
         best = top
     best = _best(bench, [_with_penalty(best.recipe, p) for p in PENALTIES])
     recipes = [best.recipe]
@@ -106,20 +107,28 @@ def neighbors_in_coordinates(bench: Bench, by: By, recipe: Recipe) -> list[Recip
 
 
 def _neighbors(bench: Bench, recipe: Recipe, new: tuple[bool, bool]) -> Recipe:
-    """Nadaraya-Watson regression with the same descriptions and kernels of their own widths."""
+    """Nadaraya-Watson regression with kernels of its own: narrow ones, of the same descriptions or of one of them.
+
+    A mixture may average over too many entities, because similarities of some descriptions are never small.
+    """
     lent = [1.0 if is_new else 0.5 for is_new in new]
     start = replace(recipe, head="neighbors", borrow=(lent[0], lent[1]))
     for k in (0, 1):
         start = _with_kernel(start, k, tuple(replace(term, power=4.0 * term.power) for term in start.terms(k)))
     best = _best(bench, [start])
-    for k in (0, 1):
+    for k in (0, 1) if new[0] or not new[1] else (1, 0):
+        alone = [(Term(number, p),) for number in bench.similarities.numbers(k) for p in ALONE]
+        best = max([best, *_try_last(bench, [_with_kernel(best.recipe, k, a) for a in alone])], key=_mean_score)
         options = [tuple(replace(t, power=p) for t in best.recipe.terms(k)) for p in SHARP]
-        tried = [_with_kernel(best.recipe, k, option) for option in options]
-        best = max([best, *_try_last(bench, tried)], key=lambda trial: trial.mean)
+        best = max([best, *_try_last(bench, [_with_kernel(best.recipe, k, o) for o in options])], key=_mean_score)
         if not new[k]:
             tried = [replace(best.recipe, borrow=_replaced(best.recipe.borrow, k, b)) for b in BORROWED]
-            best = max([best, *_try_last(bench, tried)], key=lambda trial: trial.mean)
+            best = max([best, *_try_last(bench, tried)], key=_mean_score)
     return best.recipe
+
+
+def _mean_score(trial: RecipeTrial) -> float:
+    return trial.mean
 
 
 def with_profiles(recipe: Recipe, by: By, complete: bool, implicit: bool) -> list[Recipe]:
@@ -148,7 +157,7 @@ def _best(bench: Bench, recipes: Sequence[Recipe]) -> RecipeTrial:
     trials = _try_last(bench, recipes)
     if not trials:
         raise ValueError(f"No recipe could be fitted: {list(bench.failures.values())[:1]}")
-    return max(trials, key=lambda trial: trial.mean)
+    return max(trials, key=_mean_score)
 
 
 def _with_kernel(recipe: Recipe, k: int, terms: tuple[Term, ...]) -> Recipe:
