@@ -186,7 +186,8 @@ def choose_answer(
     baseline = bench.try_recipe(simple)[0]
     trials = [baseline]
     for recipe in screened.recipes:
-        if screened.is_whole or bench.fits + (recipe.rounds + 1) * len(bench.parts) <= task.max_fits:
+        solved = (recipe.rounds + 1) * len(bench.parts) if recipe.head != "neighbors" else 0
+        if screened.is_whole or bench.fits + solved <= task.max_fits:
             trials += bench.try_recipe(recipe)
     if screened.recipes and bench.fits == 0 and len(trials) == 1:
         bench.failures["all other settings"] = (
@@ -301,7 +302,8 @@ def _worth_complete_fits(bench: Bench, by: By, recipes: Sequence[Recipe]) -> lis
     kept.sort(key=lambda recipe: -values[recipe])
     if bench.similarities.learn is not None:
         with suppress(ValueError):
-            kept[1:1] = neighbors_in_coordinates(bench, by, kept[0])
+            raw = next((recipe for recipe in kept if recipe.head == "neighbors"), None)
+            kept[1:1] = neighbors_in_coordinates(bench, by, kept[0], raw)
     return list(dict.fromkeys(kept))
 
 

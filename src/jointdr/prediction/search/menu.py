@@ -91,23 +91,31 @@ def screen(bench: Bench, by: By, options: tuple[Options, Options], complete: boo
     return recipes
 
 
-def neighbors_in_coordinates(bench: Bench, by: By, recipe: Recipe) -> list[Recipe]:
-    """Nadaraya-Watson regression on coordinates alone, as in the paper; a ValueError if it cannot be fitted.
+def neighbors_in_coordinates(bench: Bench, by: By, recipe: Recipe, raw: Recipe | None) -> list[Recipe]:
+    """Nadaraya-Watson regression on coordinates, as in the paper; a ValueError if it cannot be fitted.
 
-    With wide kernels, and with those that are best on these parts. A sample has too few scores to learn coordinates
-    that distances can be trusted in, so that it chooses kernels that are far too narrow for those of all scores.
+    With wide kernels, alone and mixed with those of `raw`, its neighbors in other descriptions, and with kernels that
+    are best on these parts. A sample has too few scores to learn coordinates that distances can be trusted in, so that
+    it chooses kernels that are far too narrow for those of all scores.
     """
     a, b = (len(side) for side in bench.similarities.descriptions)
-    new = new_sides(by)
     plain = replace(recipe, rows=(Term(a),), columns=(Term(b),), profiles=(0.0, 0.0), profile="filled", rounds=0)
-    narrow = _neighbors(bench, plain, new)
-    powers = [WIDE[is_new] for is_new in new]
-    wide = replace(narrow, rows=(Term(a, powers[0]),), columns=(Term(b, powers[1]),))
-    return list(dict.fromkeys((wide, narrow)))
+    narrow = _neighbors(bench, plain, new_sides(by), alone=False)
+    wide = narrow
+    for k, (number, is_new) in enumerate(zip((a, b), new_sides(by), strict=True)):
+        wide = _with_kernel(wide, k, (Term(number, WIDE[is_new]),))
+    found = [wide, narrow]
+    if raw is not None:
+        mixed = raw
+        for k in (0, 1):
+            others = [term for term in raw.terms(k) if term.description != wide.terms(k)[0].description]
+            mixed = _with_kernel(mixed, k, _mean([*wide.terms(k), *others]))
+        found.insert(0, mixed)
+    return list(dict.fromkeys(found))
 
 
-def _neighbors(bench: Bench, recipe: Recipe, new: tuple[bool, bool]) -> Recipe:
-    """Nadaraya-Watson regression with kernels of its own: narrow ones, of the same descriptions or of one of them.
+def _neighbors(bench: Bench, recipe: Recipe, new: tuple[bool, bool], alone: bool = True) -> Recipe:
+    """Nadaraya-Watson regression with kernels of its own: narrow ones, of the same descriptions or of one `alone`.
 
     A mixture may average over too many entities, because similarities of some descriptions are never small.
     """
@@ -117,8 +125,8 @@ def _neighbors(bench: Bench, recipe: Recipe, new: tuple[bool, bool]) -> Recipe:
         start = _with_kernel(start, k, tuple(replace(term, power=4.0 * term.power) for term in start.terms(k)))
     best = _best(bench, [start])
     for k in (0, 1) if new[0] or not new[1] else (1, 0):
-        alone = [(Term(number, p),) for number in bench.similarities.numbers(k) for p in ALONE]
-        best = max([best, *_try_last(bench, [_with_kernel(best.recipe, k, a) for a in alone])], key=_mean_score)
+        singles = [(Term(number, p),) for number in bench.similarities.numbers(k) for p in ALONE] if alone else []
+        best = max([best, *_try_last(bench, [_with_kernel(best.recipe, k, one) for one in singles])], key=_mean_score)
         options = [tuple(replace(t, power=p) for t in best.recipe.terms(k)) for p in SHARP]
         best = max([best, *_try_last(bench, [_with_kernel(best.recipe, k, o) for o in options])], key=_mean_score)
         if not new[k]:

@@ -14,7 +14,9 @@ from jointdr.prediction.heads.stages import Scores, Seen
 from jointdr.runtime import Array, dense
 
 MOST_SHRUNKEN = 1e5  # effects that seem to be none keep their order, that of popularity
-JUDGED = 250  # rows, or columns, of a part whose predictions are looked at, at most
+# Rows, or columns, of a part whose predictions are looked at, at most: where 250 of them have fewer associations than
+# make a reliable criterion, so many that there are 1500, up to 1000.
+JUDGED, MOST_JUDGED, ENOUGH_JUDGED = 250, 1000, 1500
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,8 @@ def make_parts(
         known, held = zip(*(_sides(m, fold, f) for m, fold in zip(Y.shape, folds, strict=True)), strict=True)
         if min(map(len, (*known, *held))) == 0:
             continue
-        held = tuple(_some(at, is_new, rng) for at, is_new in zip(held, new, strict=True))
+        most = _judged_entities(np.count_nonzero(Y[np.ix_(*held)]), held, new) if implicit else JUDGED
+        held = tuple(_some(at, is_new, rng, most) for at, is_new in zip(held, new, strict=True))
         at, to = np.ix_(*known), np.ix_(*held)
         judged = None if mask is None else mask[to] > 0
         train = Scores(Y[at], None if mask is None else mask[at])
@@ -158,8 +161,15 @@ def _sides(m: int, fold: Array | None, f: int) -> tuple[Array, Array]:
     return np.flatnonzero(fold != f), np.flatnonzero(fold == f)
 
 
-def _some(at: Array, is_new: bool, rng: np.random.RandomState) -> Array:
-    return np.sort(rng.choice(at, JUDGED, replace=False)) if is_new and len(at) > JUDGED else at
+def _judged_entities(associations: int, held: tuple[Array, ...], new: tuple[bool, bool]) -> int:
+    """How many new entities of a kind are enough to judge by, of those of a part with so many associations."""
+    share = (ENOUGH_JUDGED / max(associations, 1)) ** (1 / sum(new))  # of each side
+    counts = [len(at) for at, is_new in zip(held, new, strict=True) if is_new]
+    return int(min(max(JUDGED, *(share * count for count in counts)), MOST_JUDGED))
+
+
+def _some(at: Array, is_new: bool, rng: np.random.RandomState, most: int) -> Array:
+    return np.sort(rng.choice(at, most, replace=False)) if is_new and len(at) > most else at
 
 
 def _pair_parts(scores: Scores, implicit: bool, n_folds: int, rng: np.random.RandomState) -> list[Part]:
@@ -175,7 +185,7 @@ def _pair_parts(scores: Scores, implicit: bool, n_folds: int, rng: np.random.Ran
         if not held.any() or held.sum() == known.sum():
             continue
         some = np.flatnonzero(held.any(axis=1))
-        some = _some(some, implicit, rng)
+        some = _some(some, implicit, rng, _judged_entities(int(held.sum()), (some, columns), (True, False)))
         kept = np.where(held, 0.0, Y)
         if implicit:  # held-out associations are zeros of the fit
             train, judged = Scores(kept, None), (held | (Y == 0))[some]

@@ -12,11 +12,12 @@ from jointdr.runtime import Array
 
 STEPS = 10  # models that are added one after the other, at most; the same one may be added again
 LEAST_GAIN = 1e-4  # another model has to raise the criterion by this
+LEAST_SHARE = 0.1  # models of a smaller share are left out
 
 
 @dataclass(frozen=True)
 class Stacked:
-    """Weights of some trials, the criterion of their weighted sum on each part, and its predictions."""
+    """Weights of some trials; the criterion on each part, and predictions, by weights that were chosen on the others."""
 
     trials: tuple[RecipeTrial, ...]
     weights: tuple[float, ...]
@@ -29,41 +30,54 @@ class Stacked:
 
 
 def stack_trials(bench: Bench, trials: Sequence[RecipeTrial], baseline: RecipeTrial) -> Stacked:
-    """The weights that judge best, by adding models one at a time (Caruana and others, 2004).
+    """The mean of the weights that judge best on each part, where models are added one at a time.
 
-    The baseline alone is taken where nothing is better beyond chance.
+    Weights that are best on all parts together follow the noise of a few parts; their mean is a bagged selection
+    (Caruana and others, 2004). The baseline alone is taken where nothing is better beyond chance.
     """
-    scales = [1.0 if not bench.implicit else 1.0 / _spread(trial) for trial in trials]
-    best = max(range(len(trials)), key=lambda t: trials[t].mean)
-    counts = np.zeros(len(trials))
-    counts[best] = 1.0
-    total = [scales[best] * P for P in trials[best].predictions]
-    value, values = trials[best].mean, trials[best].values
-    for _ in range(STEPS - 1):
-        found = []
-        for t, trial in enumerate(trials):
-            n = counts.sum()
-            sums = [(n * S + scales[t] * P) / (n + 1) for S, P in zip(total, trial.predictions, strict=True)]
-            judged = np.array([bench.judge(P, part) for P, part in zip(sums, bench.parts, strict=True)])
-            found.append((float(judged.mean()), t, judged, sums))
-        gained = max(found, key=lambda item: item[0])
-        if not gained[0] > value + LEAST_GAIN:
-            break
-        value, values, total = gained[0], gained[2], gained[3]
-        counts[gained[1]] += 1.0
-    weights = counts / counts.sum() * np.array(scales)
-    if not bench.is_better(RecipeTrial(baseline.recipe, values, ()), baseline):
+    scales = np.array([1.0 if not bench.implicit else 1.0 / _spread(trial) for trial in trials])
+    chosen = np.array([_select(bench, trials, scales, number) for number in range(len(bench.parts))])
+    weights, values, total = _without_small(chosen.mean(axis=0)) * scales, [], []
+    for number, part in enumerate(bench.parts):
+        others = np.delete(chosen, number, axis=0) if len(chosen) > 1 else chosen
+        P = _weighted_sum(_without_small(others.mean(axis=0)) * scales, [t.predictions[number] for t in trials])
+        values.append(bench.judge(P, part))
+        total.append(P)
+    if not bench.is_better(RecipeTrial(baseline.recipe, np.array(values), ()), baseline):
         return Stacked((baseline,), (1.0,), baseline.values, baseline.predictions)
     if bench.implicit:
         factor = _slope(total, bench)
         weights, total = weights * factor, [factor * P for P in total]
-    used = [t for t in range(len(trials)) if counts[t] > 0]
+    used = np.flatnonzero(weights)
     return Stacked(
-        tuple(trials[t] for t in used),
-        tuple(float(weights[t]) for t in used),
-        values,
-        tuple(np.asarray(P) for P in total),
+        tuple(trials[t] for t in used), tuple(float(weights[t]) for t in used), np.array(values), tuple(total)
     )
+
+
+def _select(bench: Bench, trials: Sequence[RecipeTrial], scales: Array, number: int) -> Array:
+    """Weights of trials on one part: starting with the best, models are added as long as the criterion gains."""
+    part, predictions = bench.parts[number], [trial.predictions[number] for trial in trials]
+    best = int(np.argmax([trial.values[number] for trial in trials]))
+    counts = np.zeros(len(trials))
+    counts[best] = 1.0
+    total, value = scales[best] * predictions[best], float(trials[best].values[number])
+    for size in range(2, STEPS + 1):
+        gains = [bench.judge((total + s * P) / size, part) for s, P in zip(scales, predictions, strict=True)]
+        added = int(np.argmax(gains))
+        if not gains[added] > value + LEAST_GAIN:
+            break
+        value, total = gains[added], total + scales[added] * predictions[added]
+        counts[added] += 1.0
+    return counts / counts.sum()
+
+
+def _without_small(weights: Array) -> Array:
+    kept = np.where(weights < min(LEAST_SHARE, float(weights.max())), 0.0, weights)
+    return np.asarray(kept / kept.sum())
+
+
+def _weighted_sum(weights: Array, arrays: Sequence[Array]) -> Array:
+    return np.asarray(sum(w * P for w, P in zip(weights, arrays, strict=True) if w > 0))
 
 
 def _spread(trial: RecipeTrial) -> float:
