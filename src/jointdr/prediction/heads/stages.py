@@ -10,7 +10,7 @@ elsewhere those that the stage before predicts. A new entity has the predicted o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -268,6 +268,7 @@ def fit_stages(
     spectra: tuple[KernelSpectrum, KernelSpectrum] | None = None,
     first: Array | None = None,
     dtype: Any = None,
+    rounds: Collection[int] = (),
 ) -> list[SmoothingStage]:
     """The stages of a recipe, one after the other.
 
@@ -286,6 +287,8 @@ def fit_stages(
         As in `solve_kronecker`.
     dtype : dtype, optional
         The precision of the solver; by default that of the kernels.
+    rounds : collection of int
+        The rounds before the last one that predict, too, and so are solved as the last one is.
     """
     R = scores.residuals(effects.mean, effects.rows, effects.columns)
     stage = SmoothingStage(recipe, effects, R, scores.mask, kernels=kernels, clip=scores.range)
@@ -309,7 +312,8 @@ def fit_stages(
                 given = spectra if number == 0 else None
                 a, b = given or (KernelSpectrum.of(current.kernel(k, everyone[k])) for k in (0, 1))
                 # Stages that only describe entities for the next one need no more digits than comparisons do.
-                C = solve(current, a, b, R, tolerance if number == recipe.rounds else max(tolerance, ROUGH))
+                is_used = number == recipe.rounds or number in rounds
+                C = solve(current, a, b, R, tolerance if is_used else max(tolerance, ROUGH))
             current = replace(current, coefficients=C if dtype is None else C.astype(float))
         stages.append(current)
     return stages

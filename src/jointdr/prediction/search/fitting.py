@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -31,23 +32,20 @@ def fit_answers(dyads: Dyads, answers: Sequence[Answer], descriptions: Sides) ->
     single = max(dyads.shape) > SINGLE
     tolerance, dtype = (FINE, np.float32) if single else (EXACT, None)
     fitted: dict[Recipe, list[SmoothingStage]] = {}
-    longest: dict[Recipe, int] = {}
+    rounds: dict[Recipe, set[int]] = defaultdict(set)  # of recipes that begin in the same way
     for answer in answers:
         for recipe in answer.recipes:
-            family = replace(recipe, rounds=0)
-            longest[family] = max(longest.get(family, 0), recipe.rounds)
+            rounds[replace(recipe, rounds=0)].add(recipe.rounds)
     heads: dict[str, Head] = {}
     calibrations: dict[str, Calibration] = {}
     for answer in answers:
         members = []
         for recipe in answer.recipes:
-            family = replace(recipe, rounds=0)
-            whole = replace(recipe, rounds=longest[family])
+            used = rounds[replace(recipe, rounds=0)]
+            whole = replace(recipe, rounds=max(used))
             if whole not in fitted:
-                effects = fit_effects(scores, whole.effects)
-                fitted[whole] = fit_stages(
-                    whole, scores, RecipeKernels(kernels, whole), effects, tolerance, dtype=dtype
-                )
+                known, effects = RecipeKernels(kernels, whole), fit_effects(scores, whole.effects)
+                fitted[whole] = fit_stages(whole, scores, known, effects, tolerance, dtype=dtype, rounds=used)
             stages = fitted[whole]
             stage = stages[len(stages) - 1 - (whole.rounds - recipe.rounds)]
             members.append(StagesHead(stage, RecipeKernels(kernels, recipe)))

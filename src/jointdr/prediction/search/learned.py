@@ -16,7 +16,7 @@ from jointdr.prediction.search.parts import Part
 from jointdr.runtime import Array, MemoryBudgetError, is_sparse
 
 RANK = 400  # directions, at most
-RIDGE = 0.3  # of the normalization, in units of the mean variance of features
+RIDGE = 1.0  # of the normalization, in units of the mean variance of features
 WIDEST = 2000  # features of a table that is embedded as it is: their covariance is inverted
 NARROWED = 400  # the features that a wider table is reduced to
 
