@@ -4,9 +4,10 @@
 
 The folder holds ``drugrepo_Cdataset.npz`` and ``gda_humannet_omimgenes.npz``, which are not part of this repository;
 ``hpo`` needs ``pip install "jointdr[demo]"``. 10 % are held out in every partition; 30 % of both sides, and the pairs
-between them, where both are new. Methods are tuned inside the rest, or with ``--tune once`` on one more partition, of which a part is held out later; the default always chooses
-inside. Recall is the mean of that at 10, 30 and 100. Differences are paired, to the default; the last lines say
-whether it is level, by two standard errors, with the best of the others.
+between them, where both are new. Methods are tuned inside the rest, or with ``--tune once`` on one more partition, of
+which a part is held out later; the default always chooses inside. Recall is the mean of that at 10, 30 and 100.
+Differences are paired, to the default; the last lines say whether it is level, by two standard errors, with the best of
+the others.
 """
 
 from __future__ import annotations
@@ -92,8 +93,8 @@ def main() -> None:
             methods = list(standard_methods(dyads, given.methods, by=by))
             methods = [FIRST, *(method for method in methods if method != FIRST)]
             options = {"n_partitions": given.partitions, "at": AT, "random_state": given.random_state}
-            share = HELD_OUT.get(by, 0.1)
-            show(name, by, evaluate(dyads, methods, by=by, test_size=share, tune=given.tune, jobs=given.jobs, **options))
+            options |= {"tune": given.tune, "test_size": HELD_OUT.get(by, 0.1)}
+            show(name, by, evaluate(dyads, methods, by=by, jobs=given.jobs, **options))
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ class AssociationModel(FittedAssociations):
     ----------
     embedding : "auto", estimator or None
         A `JDR`, or any other method of the family. ``head="auto"`` takes its coordinates as one more description, by
-        default those of a `JDR` with a ridge of 0.3 and as many directions as the data has, up to 400; tables of more
+        default those of a `JDR` with a ridge of 1 and as many directions as the data has, up to 400; tables of more
         than 2000 features are reduced to their leading 400 singular vectors first. Above 10 000 entities of a kind it
         takes none. For other heads coordinates are the description, by default those of a `JDR` with 80 directions, or
         as many as the data has. None takes raw features.

@@ -111,8 +111,8 @@ class AutomaticParts:
             for name, S in zip(named[len(named) - len(given) :], given, strict=True):
                 if (share := negative_share(S)) > NOTED:
                     lines.append(
-                        f"The similarity {name!r} of {side} is indefinite: its negative eigenvalues, {share:.1%} of all "
-                        "by absolute value, count as 0."
+                        f"The similarity {name!r} of {side} is indefinite: its negative eigenvalues, {share:.1%} of "
+                        "all by absolute value, count as 0."
                     )
         return lines
 

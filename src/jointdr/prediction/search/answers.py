@@ -186,11 +186,12 @@ def choose_answer(
     baseline = bench.try_recipe(simple)[0]
     trials = [baseline]
     for recipe in screened.recipes:
-        solved = (recipe.rounds + 1) * len(bench.parts) if recipe.head != "neighbors" else 0
-        if screened.is_whole or bench.fits + solved <= task.max_fits:
+        more = (recipe.rounds + 1) * len(bench.parts) if recipe.head != "neighbors" else 0
+        if screened.is_whole or bench.fits + more <= task.max_fits:
             trials += bench.try_recipe(recipe)
-    if screened.recipes and bench.fits == 0 and len(trials) == 1:
-        bench.failures["all other settings"] = (
+    solved = [recipe for recipe in screened.recipes if recipe.head != "neighbors"]
+    if solved and bench.fits == 0 and not screened.is_whole:
+        bench.failures["all ridge regressions"] = (
             f"max_fits={task.max_fits} leaves no complete fit to compare: raise it to {len(bench.parts)} or more."
         )
     stacked = stack_trials(bench, _distinct(trials), baseline)

@@ -138,7 +138,7 @@ def make_parts(
         known, held = zip(*(_sides(m, fold, f) for m, fold in zip(Y.shape, folds, strict=True)), strict=True)
         if min(map(len, (*known, *held))) == 0:
             continue
-        most = _judged_entities(np.count_nonzero(Y[np.ix_(*held)]), held, new) if implicit else JUDGED
+        most = _judged_entities(int(np.count_nonzero(Y[np.ix_(*held)])), held, new) if implicit else JUDGED
         held = tuple(_some(at, is_new, rng, most) for at, is_new in zip(held, new, strict=True))
         at, to = np.ix_(*known), np.ix_(*held)
         judged = None if mask is None else mask[to] > 0

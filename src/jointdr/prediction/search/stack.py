@@ -17,7 +17,7 @@ LEAST_SHARE = 0.1  # models of a smaller share are left out
 
 @dataclass(frozen=True)
 class Stacked:
-    """Weights of some trials; the criterion on each part, and predictions, by weights that were chosen on the others."""
+    """Weights of some trials; the criterion on each part and predictions, by weights that the others chose."""
 
     trials: tuple[RecipeTrial, ...]
     weights: tuple[float, ...]
@@ -48,7 +48,7 @@ def stack_trials(bench: Bench, trials: Sequence[RecipeTrial], baseline: RecipeTr
     if bench.implicit:
         factor = _slope(total, bench)
         weights, total = weights * factor, [factor * P for P in total]
-    used = np.flatnonzero(weights)
+    used = [t for t in range(len(trials)) if weights[t] > 0]
     return Stacked(
         tuple(trials[t] for t in used), tuple(float(weights[t]) for t in used), np.array(values), tuple(total)
     )
