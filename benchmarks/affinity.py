@@ -36,7 +36,6 @@ FOLDS = range(5)
 QUESTIONS = ("rows", "columns", "both", "pairs")
 COLD = {"new drugs": ("rows", 0.1), "new targets": ("columns", 0.1), "both new": ("both", 0.3)}
 ALIKE = 0.6  # similarity of sequences from which targets are of one group, with --groups
-PEERS = ["kernel ridge", "no reduction (cosine)", "bilinear ridge", "popularity"]
 
 # fingerprints of --fingerprints, each a similarity of its own
 SEVERAL: dict[str, dict[str, int]] = {
@@ -197,8 +196,8 @@ def show_cold(data: Data, given: argparse.Namespace) -> None:
             continue
         peer_methods = standard_methods(dyads, peers, by=by)
         methods = {model: make_model(model, dyads, by), **{n: m for n, m in peer_methods.items() if n != model}}
-        options: dict[str, Any] = {"n_partitions": partitions, "test_size": share, "random_state": 0}
-        result = evaluate(dyads, methods, by=by, groups=groups, jobs=given.jobs, **options)
+        options: dict[str, Any] = {"n_partitions": partitions, "test_size": share, "random_state": given.random_state}
+        result = evaluate(dyads, methods, by=by, groups=groups, tune=given.tune, jobs=given.jobs, **options)
         rows = list(_cold_rows(result, model))
         rows += [
             (name, f"{mse:.3f}", "", f"{ci:.3f}", "", "another random split", "")
@@ -267,8 +266,11 @@ def main() -> None:
     )
     parser.add_argument("--intervals", action="store_true", help="coverage on folds 0 to 4, held out in turn")
     parser.add_argument("--fold", type=int, default=0, choices=FOLDS, help="the fold to predict without --test")
-    parser.add_argument("--peers", nargs="*", default=PEERS, help="methods that --cold compares with")
+    parser.add_argument("--peers", nargs="*", help="methods that --cold compares with; by default all of evaluate")
     parser.add_argument("--partitions", type=int, default=5, help="of --cold")
+    parser.add_argument("--random-state", type=int, default=0, help="of the partitions of --cold")
+    tuned = "peers of --cold in each partition, or once, on one more partition, which takes a tenth of the time"
+    parser.add_argument("--tune", default="each", choices=["each", "once"], help=tuned)
     parser.add_argument("--jobs", type=int, default=1, help="of --cold")
     given = parser.parse_args()
     for name in given.name:

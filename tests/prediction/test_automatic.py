@@ -153,6 +153,29 @@ class TestOddData:
             assert np.isfinite(model.predict(A_new, B_new)).all()
         model.recommend(k=2)
 
+    @pytest.mark.parametrize("by", ["rows", "pairs"])
+    @pytest.mark.parametrize("implicit", [True, False])
+    @pytest.mark.parametrize(
+        ("law", "least"), [("RBF", 0.05), ("one-hot", 0.15), ("wide", 0.05), ("noise", -0.05)], ids=lambda p: str(p)
+    )
+    def test_it_is_better_than_popularity_where_there_is_something_to_learn(self, rng, law, least, implicit, by):
+        n = 60 if law == "wide" else 8  # more features than entities
+        A, B = (
+            np.eye(n)[rng.integers(n, size=m)] if law == "one-hot" else rng.standard_normal((m, n)) for m in (50, 40)
+        )
+        S = {
+            "RBF": lambda: 3 * np.exp(-np.sum((A[:, None, :2] - B[None, :, :2]) ** 2, axis=2)),
+            "one-hot": lambda: A @ rng.standard_normal((n, n)) @ B.T,
+            "wide": lambda: A[:, :2] @ B[:, :2].T,
+            "noise": lambda: rng.standard_normal((50, 40)),
+        }[law]()
+        S = S + 0.3 * rng.standard_normal(S.shape)
+        dyads = Dyads((np.quantile(S, 0.9) < S).astype(float) if implicit else S, A, B)
+        split = next(splits(dyads, by, 1, 0.2, 0))
+        models = AssociationModel(uses=by, random_state=0), Popularity()
+        found = [score_split(split.predict(m.fit(split.train)), split, implicit, "auto") for m in models]
+        assert found[0] > found[1] + least
+
     def test_noise_is_predicted_by_effects_or_hardly_worse_than_by_them(self, rng):
         Y = rng.standard_normal((60, 50))
         A, B = rng.standard_normal((60, 4)), rng.standard_normal((50, 4))

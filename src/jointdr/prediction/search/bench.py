@@ -142,7 +142,8 @@ class Bench:
                     self.failures[recipe] = "Its predictions are not finite."
                     continue
                 rounds = recipe.rounds - len(found[0]) + 1 + stage
-                kept = tuple(predictions) if self.keeps_predictions else ()
+                dtype = self.similarities.dtype
+                kept = tuple(P.astype(dtype, copy=False) for P in predictions) if self.keeps_predictions else ()
                 trials.append(RecipeTrial(replace(recipe, rounds=rounds), np.array(values), kept))
             return trials
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
