@@ -67,8 +67,8 @@ class AssociationModel(FittedAssociations):
         together. For graded scores: the mean of 1 − RMSE/σ and of the concordance above chance.
     max_fits : int, default 20
         For ``head="auto"``: complete fits of ridge regression that one question is decided by, at most; those of the
-        chosen models to all scores come on top. Where there are more than 700 entities of a kind (500 on incomplete grids) settings are
-        compared on a sample of so many first, whose fits do not count; smaller data is not bounded.
+        chosen models to all scores come on top. Where there are more than 700 entities of a kind (500 on incomplete
+        grids) settings are compared on a sample of so many first, whose fits do not count; smaller data is not bounded.
     kernel : {"gaussian", "cosine"}
         Weights exp(−‖z − z′‖²/2h²), or those of the cosine kernel, (cos φ)^(1/h²) with the angle φ between z and z′
         (0 beyond 90°).

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from jointdr.prediction.search.progress import SearchProgress
 from jointdr.runtime import Array, MemoryBudgetError, check_integer
 
 NOTED = 0.001  # the share of negative eigenvalues of a similarity from which a note says so
+LOOKED_AT = 500  # entities whose similarities are looked at for it, at most
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,9 @@ class AutomaticParts:
 
     def summary(self) -> str:
         """The chosen models in words, a few lines for each question, and how many settings failed."""
-        return "\n".join([str(self.choices()), *self._indefinite(), *self.failures().in_words()])
+        return "\n".join([str(self.choices()), *self._indefinite, *self.failures().in_words()])
 
+    @cached_property
     def _indefinite(self) -> list[str]:
         """A line for each given similarity of which ridge regression leaves a part out."""
         lines = []
@@ -109,10 +112,11 @@ class AutomaticParts:
             named = self.labels[k][: len(self.labels[k]) - (self.embedding is not None)]
             given = self.tables[k][1:]  # the last of the descriptions that do not depend on scores
             for name, S in zip(named[len(named) - len(given) :], given, strict=True):
-                if (share := negative_share(S)) > NOTED:
+                if (share := negative_share(S, LOOKED_AT)) > NOTED:
+                    some = f" of {LOOKED_AT} of the entities" if S.shape[0] > LOOKED_AT else ""
                     lines.append(
-                        f"The similarity {name!r} of {side} is indefinite: its negative eigenvalues, {share:.1%} of "
-                        "all by absolute value, count as 0."
+                        f"The similarity {name!r} of {side} is indefinite: ridge regression leaves out its negative "
+                        f"eigenvalues, {share:.1%} of all by absolute value{some}."
                     )
         return lines
 

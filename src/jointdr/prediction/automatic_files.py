@@ -174,6 +174,7 @@ def _answer_to_header(
         "stages": numbers,
         "weights": list(answer.weights),
         "scores": list(answer.scores),
+        "shares": list(answer.shares),
         "recipes": [asdict(recipe) for recipe in answer.recipes],
         **{name: _to_json(value) for name, value in values.items()},
         "measures": {name: [_to_json(value) for value in pair] for name, pair in answer.measures.items()},
@@ -205,6 +206,7 @@ def _answer_from(kept: Mapping[str, Any], descriptions: Any) -> Answer:
         failures={str(setting): str(why) for setting, why in kept["failures"]},
         fits=int(kept["fits"]),
         measures=measures,
+        shares=tuple(map(float, kept.get("shares", ()))),
     )
 
 

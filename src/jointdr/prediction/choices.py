@@ -58,7 +58,9 @@ def choices_table(answers: Sequence[Answer], labels: Labels, criterion: str, imp
         simple = simple_in_words(answer.by, implicit)
         scores = answer.scores or (answer.score,) * len(answer.recipes)
         familiar = {name: answer.measures.get(name, (np.nan, np.nan)) for name in FAMILIAR[implicit]}
-        for recipe, weight, score in zip(answer.recipes, answer.weights, scores, strict=True):
+        total = sum(answer.weights)
+        shares = answer.shares or [weight / total for weight in answer.weights]
+        for recipe, weight, share, score in zip(answer.recipes, answer.weights, shares, scores, strict=True):
             rows.append(
                 {
                     "question": answer.by,
@@ -67,6 +69,7 @@ def choices_table(answers: Sequence[Answer], labels: Labels, criterion: str, imp
                     "columns": _kernel_in_words(1, recipe, labels),
                     "penalty": _penalty_in_words(recipe),
                     "weight": weight,
+                    "share": share,
                     "score": score,
                     "held-out score": answer.score,
                     "standard error": answer.error,
@@ -113,10 +116,9 @@ def question_lines(choices: Any) -> list[str]:
         error = "" if np.isnan(first["standard error"]) else f" ± {first['standard error']:.3f}"
         lines.append(f"{title} held-out score {score:.3f}{error}; {simple} alone {first['baseline']:.3f}")
         lines += _familiar(first)
-        total = members["weight"].sum()
         for member in members.itertuples(index=False):
             penalty = f", penalty {member.penalty}" if member.penalty else ""
-            lines.append(f"  {member.weight / total:4.0%} {member.head}{penalty}")
+            lines.append(f"  {member.share:4.0%} {member.head}{penalty}")
             if member.head != simple:
                 lines += [f"       rows: {member.rows}", f"       columns: {member.columns}"]
     return lines

@@ -64,7 +64,7 @@ def _positive(K: Array) -> tuple[Array, Array]:
     return (values, Q) if kept.all() else (values[kept], Q[:, kept])
 
 
-def negative_share(K: Array, most: int = 500) -> float:
+def negative_share(K: Array, most: int) -> float:
     """The share of a matrix of similarities that no kernel has: negative eigenvalues, by absolute values.
 
     Of at most so many of the entities: O(most³).

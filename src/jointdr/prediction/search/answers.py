@@ -24,6 +24,7 @@ from jointdr.prediction.search.bench import Bench, RecipeTrial, Sides, Similarit
 from jointdr.prediction.search.large import choose_recipe, is_large
 from jointdr.prediction.search.learned import LearnedSimilarities, Maps
 from jointdr.prediction.search.menu import (
+    ALONE,
     Options,
     kernel_options,
     neighbors_in_coordinates,
@@ -65,7 +66,9 @@ class Answer:
     failures : dict
         Recipes that could not be fitted, or what they are in words, and why.
     fits : int
-        Complete fits that were made to choose.
+        Complete fits of ridge regression that were made to choose.
+    shares : tuple of float
+        Those of the members in the stack, of predictions in units of their spread; the weights where there are none.
     measures : dict
         Familiar figures of the same held-out predictions, by name: of the whole, and of effects alone.
     """
@@ -81,6 +84,7 @@ class Answer:
     failures: dict[Recipe | str, str] = field(default_factory=dict)
     fits: int = 0
     measures: dict[str, tuple[float, float]] = field(default_factory=dict)
+    shares: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -184,13 +188,14 @@ def choose_answer(
         return Answer(by, (simple,), (1.0,), failures=bench.failures)
     bar.expect(by, (len(screened.recipes) + 1) * bench.cost, more=True)
     baseline = bench.try_recipe(simple)[0]
-    trials = [baseline]
+    trials, skipped = [baseline], 0
     for recipe in screened.recipes:
         more = (recipe.rounds + 1) * len(bench.parts) if recipe.head != "neighbors" else 0
         if screened.is_whole or bench.fits + more <= task.max_fits:
             trials += bench.try_recipe(recipe)
-    solved = [recipe for recipe in screened.recipes if recipe.head != "neighbors"]
-    if solved and bench.fits == 0 and not screened.is_whole:
+        else:
+            skipped += 1
+    if skipped and bench.fits == 0:
         bench.failures["all ridge regressions"] = (
             f"max_fits={task.max_fits} leaves no complete fit to compare: raise it to {len(bench.parts)} or more."
         )
@@ -207,6 +212,7 @@ def choose_answer(
         bench.failures,
         bench.fits,
         bench.familiar_figures(stacked.predictions, baseline.predictions),
+        stacked.shares,
     )
 
 
@@ -220,6 +226,7 @@ def _expected_cost(bench: Bench, sampled: tuple[int, int], whole: tuple[int, int
     """About what it costs to screen settings on a sample, and to fit the best of them to all entities."""
     learned = bench.similarities.learn is not None
     screened = SETTINGS + sum(len(kernel_options(side, learned)) for side in bench.similarities.descriptions)
+    screened += sum(len(ALONE) * len(bench.similarities.numbers(k)) for k in (0, 1))
     larger = whole[0] * whole[1] * sum(whole) / (sampled[0] * sampled[1] * sum(sampled))
     return bench.cost * (screened + RECIPES * larger)
 
@@ -332,8 +339,8 @@ def _bench(task: ChoiceTask, dyads: Dyads, by: By, rng: np.random.RandomState, d
     repeats = 3 if held < 40 else 2 if held < 100 else 1  # small splits are noisy
     repeats = 1 if counts and (few or held <= FOLDS) else repeats
     if (folds >= 2 or (counts and folds == 1)) and scores.range[0] < scores.range[1]:  # all equal: nothing to learn
-        for _ in range(repeats):
-            parts += make_parts(scores, implicit, by, folds, rng, groups)
+        for repeat in range(repeats):
+            parts += [replace(part, repeat=repeat) for part in make_parts(scores, implicit, by, folds, rng, groups)]
     if few:
         parts = parts[: ENOUGH[task.dyads.is_complete]]
     raw = [raw_descriptions(dyads, k, kinds) for k, kinds in enumerate(task.kinds)]

@@ -142,13 +142,16 @@ class Bench:
                     self.failures[recipe] = "Its predictions are not finite."
                     continue
                 rounds = recipe.rounds - len(found[0]) + 1 + stage
-                dtype = self.similarities.dtype
-                kept = tuple(P.astype(dtype, copy=False) for P in predictions) if self.keeps_predictions else ()
+                kept = tuple(map(self._kept, predictions)) if self.keeps_predictions else ()
                 trials.append(RecipeTrial(replace(recipe, rounds=rounds), np.array(values), kept))
             return trials
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             self.failures[recipe] = f"{type(error).__name__}: {error}"
             return []
+
+    def _kept(self, predictions: Array) -> Array:
+        """Those of associations in the precision of the bench; grades may be large beside what they differ by."""
+        return predictions.astype(self.similarities.dtype, copy=False) if self.implicit else predictions
 
     def _fit(self, recipe: Recipe, number: int, part: Part) -> list[Array]:
         """The predictions of every stage, fitted to one part."""

@@ -41,7 +41,7 @@ def choose_recipe(
         tried = [trial for recipe in cheap for trial in bench.try_recipe(recipe)]
         best = max(tried, key=lambda trial: trial.mean, default=None)
     try:
-        dear = screen(bench, by, options, complete=False)
+        dear = screen(bench, by, options, complete=False, neighbors=False)
     except ValueError as error:
         bench.failures["all other settings"] = str(error)
         dear = []

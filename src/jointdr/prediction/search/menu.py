@@ -47,7 +47,9 @@ def kernel_options(descriptions: Sequence[Description], learned: bool) -> Option
     return found
 
 
-def screen(bench: Bench, by: By, options: tuple[Options, Options], complete: bool) -> list[Recipe]:
+def screen(
+    bench: Bench, by: By, options: tuple[Options, Options], complete: bool, neighbors: bool = True
+) -> list[Recipe]:
     """Recipes worth a complete fit: the best of each kind on these parts."""
     new = new_sides(by)
     effects = (not new[0], not new[1])
@@ -86,6 +88,8 @@ def screen(bench: Bench, by: By, options: tuple[Options, Options], complete: boo
         two = replace(plain, head="two-step", effects=(False, False))
         pairs = [(p, q) for p in TWO_STEPS for q in TWO_STEPS]
         recipes.append(replace(two, penalties=bench.best_penalties(two, by, pairs)))
+    if not neighbors:
+        return recipes
     with suppress(ValueError):  # where none of these can be fitted, as the failures of the bench say
         recipes.append(_neighbors(bench, plain, new))
     return recipes
@@ -99,10 +103,12 @@ def neighbors_in_coordinates(bench: Bench, by: By, recipe: Recipe, raw: Recipe |
     it chooses kernels that are far too narrow for those of all scores.
     """
     a, b = (len(side) for side in bench.similarities.descriptions)
-    plain = replace(recipe, rows=(Term(a),), columns=(Term(b),), profiles=(0.0, 0.0), profile="filled", rounds=0)
-    narrow = _neighbors(bench, plain, new_sides(by), alone=False)
+    new = new_sides(by)
+    effects = (not new[0], not new[1])
+    plain = replace(recipe, rows=(Term(a),), columns=(Term(b),), effects=effects, profiles=(0.0, 0.0), profile="filled")
+    narrow = _neighbors(bench, replace(plain, rounds=0), new, alone=False)
     wide = narrow
-    for k, (number, is_new) in enumerate(zip((a, b), new_sides(by), strict=True)):
+    for k, (number, is_new) in enumerate(zip((a, b), new, strict=True)):
         wide = _with_kernel(wide, k, (Term(number, WIDE[is_new]),))
     found = [wide, narrow]
     if raw is not None:

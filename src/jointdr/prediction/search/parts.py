@@ -36,6 +36,8 @@ class Part:
         The scores to predict; associations that the fit knows are 0 there.
     judged : (new_rows, new_columns) boolean array, or None for all
         The pairs that count.
+    repeat : int
+        The number of the division of all scores that it belongs to: parts of different ones hold out the same scores.
     """
 
     by: By
@@ -46,6 +48,7 @@ class Part:
     scores: Scores
     truth: Array
     judged: Array | None
+    repeat: int = 0
 
     @property
     def is_new(self) -> tuple[bool, bool]:

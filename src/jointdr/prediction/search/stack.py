@@ -13,14 +13,20 @@ from jointdr.runtime import Array
 STEPS = 10  # models that are added one after the other, at most; the same one may be added again
 LEAST_GAIN = 1e-4  # another model has to raise the criterion by this
 LEAST_SHARE = 0.1  # models of a smaller share are left out
+LEAST_SPREAD = 0.01  # of predictions, in units of the largest, by which they are scaled
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
 class Stacked:
-    """Weights of some trials; the criterion on each part and predictions, by weights that the others chose."""
+    """Weights of some trials; the criterion on each part and predictions, by weights that the others chose.
+
+    `shares` sum to 1, of predictions in units of their spread.
+    """
 
     trials: tuple[RecipeTrial, ...]
     weights: tuple[float, ...]
+    shares: tuple[float, ...]
     values: Array
     predictions: tuple[Array, ...]
 
@@ -35,22 +41,27 @@ def stack_trials(bench: Bench, trials: Sequence[RecipeTrial], baseline: RecipeTr
     Weights that are best on all parts together follow the noise of a few parts; their mean is a bagged selection
     (Caruana and others, 2004). The baseline alone is taken where nothing is better beyond chance.
     """
-    scales = np.array([1.0 if not bench.implicit else 1.0 / _spread(trial) for trial in trials])
-    chosen = np.array([_select(bench, trials, scales, number) for number in range(len(bench.parts))])
-    weights, values, total = _without_small(chosen.mean(axis=0)) * scales, [], []
+    scales = _scales(bench, trials)
+    if len(bench.parts) == 1:  # nothing is left to judge weights by that were chosen on it
+        chosen = np.eye(len(trials))[[int(np.argmax([trial.mean for trial in trials]))]]
+    else:
+        chosen = np.array([_select(bench, trials, scales, number) for number in range(len(bench.parts))])
+    shares, values, total = _without_small(chosen.mean(axis=0)), [], []
     for number, part in enumerate(bench.parts):
-        others = np.delete(chosen, number, axis=0) if len(chosen) > 1 else chosen
-        P = _weighted_sum(_without_small(others.mean(axis=0)) * scales, [t.predictions[number] for t in trials])
-        values.append(bench.judge(P, part))
-        total.append(P)
+        others = [n for n, p in enumerate(bench.parts) if n != number and p.repeat == part.repeat] or [number]
+        weights = _without_small(chosen[others].mean(axis=0)) * scales
+        total.append(_weighted_sum(weights, [trial.predictions[number] for trial in trials]))
+        values.append(bench.judge(total[-1], part))
     if not bench.is_better(RecipeTrial(baseline.recipe, np.array(values), ()), baseline):
-        return Stacked((baseline,), (1.0,), baseline.values, baseline.predictions)
-    if bench.implicit:
-        factor = _slope(total, bench)
-        weights, total = weights * factor, [factor * P for P in total]
-    used = [t for t in range(len(trials)) if weights[t] > 0]
+        return Stacked((baseline,), (1.0,), (1.0,), baseline.values, baseline.predictions)
+    factor = _slope(total, bench) if bench.implicit else 1.0
+    used = [t for t in range(len(trials)) if shares[t] > 0]
     return Stacked(
-        tuple(trials[t] for t in used), tuple(float(weights[t]) for t in used), np.array(values), tuple(total)
+        tuple(trials[t] for t in used),
+        tuple(float(factor * shares[t] * scales[t]) for t in used),
+        tuple(float(shares[t]) for t in used),
+        np.array(values),
+        tuple(factor * P for P in total),
     )
 
 
@@ -71,8 +82,8 @@ def _select(bench: Bench, trials: Sequence[RecipeTrial], scales: Array, number: 
     return counts / counts.sum()
 
 
-def _without_small(weights: Array) -> Array:
-    kept = np.where(weights < min(LEAST_SHARE, float(weights.max())), 0.0, weights)
+def _without_small(shares: Array) -> Array:
+    kept = np.where(shares < min(LEAST_SHARE - ROUNDING, float(shares.max())), 0.0, shares)
     return np.asarray(kept / kept.sum())
 
 
@@ -80,8 +91,17 @@ def _weighted_sum(weights: Array, arrays: Sequence[Array]) -> Array:
     return np.asarray(sum(w * P for w, P in zip(weights, arrays, strict=True) if w > 0))
 
 
-def _spread(trial: RecipeTrial) -> float:
-    return float(np.sqrt(np.mean([np.var(P) for P in trial.predictions]))) or 1.0
+def _scales(bench: Bench, trials: Sequence[RecipeTrial]) -> Array:
+    """Factors that make predictions of associations comparable: 1 over their spread; 1 for graded scores.
+
+    Nearly constant predictions, whose order is chance, stay small.
+    """
+    if not bench.implicit:
+        return np.ones(len(trials))
+    spreads = np.array([np.sqrt(np.mean([np.var(P, dtype=float) for P in trial.predictions])) for trial in trials])
+    largest = max(float(np.abs(P).max(initial=0.0)) for trial in trials for P in trial.predictions)
+    least = max(LEAST_SPREAD * float(spreads.max()), ROUNDING * largest)
+    return np.asarray(1.0 / np.maximum(spreads, least)) if least > 0 else np.ones(len(trials))
 
 
 def _slope(predictions: Sequence[Array], bench: Bench) -> float:
