@@ -231,7 +231,8 @@ def test_a_sparse_grid_is_the_same_as_a_dense_one(grid, rng):
     np.testing.assert_allclose(one.predict(), two.predict(), atol=1e-8)
     np.testing.assert_allclose(one.objective_, two.objective_, rtol=1e-8)
     m, n = 30_000, 20_000
-    links = sparse.random_array((m, n), density=1e-5, rng=rng, format="csr")
+    at = rng.integers(m, size=6000), rng.integers(n, size=6000)
+    links = sparse.csr_array((rng.random(6000), at), shape=(m, n))
     tracemalloc.start()
     WithEffects(2, n_iter=2, tol=0).fit(links, rng.standard_normal((m, 3)), rng.standard_normal((n, 4)))
     peak = tracemalloc.get_traced_memory()[1]
