@@ -56,10 +56,23 @@ class Calibration:
 
     @staticmethod
     def of_listed(predicted: Array, listed: Array) -> Calibration | None:
-        """The share of held-out pairs with such a score that were listed, as a non-decreasing function of scores."""
+        """The share of held-out pairs with such a score that were listed, as a non-decreasing function of scores.
+
+        Of neighboring scores without a listed pair, which have the same rate, the first and the last stand for all.
+        """
         if not listed.any() or listed.all():
             return None
-        fit = IsotonicRegression(out_of_bounds="clip").fit(predicted, listed.astype(float))
+        x, (at, found) = np.sort(predicted), np.unique(predicted[listed], return_counts=True)
+        first, end = np.searchsorted(x, at), np.searchsorted(x, at, side="right")
+        between, until = np.append(0, end), np.append(first, len(x))
+        kept = until > between
+        between, until = between[kept], until[kept]
+        weights, half = end - first, (until - between) / 2
+        fit = IsotonicRegression(out_of_bounds="clip").fit(
+            np.concatenate([at, x[between], x[until - 1]]),
+            np.concatenate([found / weights, np.zeros(2 * len(half))]),
+            np.concatenate([weights, half, half]),
+        )
         knots, values = fit.X_thresholds_, fit.y_thresholds_
         if len(knots) > KNOTS:
             at = np.unique(np.linspace(0, len(knots) - 1, KNOTS).astype(int))

@@ -98,7 +98,9 @@ class Scores:
         return float(np.std(values)) if values.size else 0.0
 
     def residuals(self, mean: float, rows: Array, columns: Array) -> Array:
-        R = self.Y - (mean + rows)[:, None] - columns
+        dtype = self.Y.dtype
+        R = self.Y - (mean + rows).astype(dtype, copy=False)[:, None]
+        R -= columns.astype(dtype, copy=False)
         return R if self.mask is None else np.multiply(R, self.mask, out=R)
 
 

@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import joblib
@@ -169,7 +170,7 @@ def screen_question(task: ChoiceTask, by: By, rng: np.random.RandomState, bar: S
     small = sample_entities(dyads, by, most, rng)
     sample = _bench(task, small, by, rng, np.float32)
     sample.parts = sample.parts[:FOLDS]
-    sample.tell = lambda: bar.try_setting(by, sample.cost)
+    sample.tell = partial(bar.try_setting, by, sample.cost)
     sample.keeps_predictions = is_large(dyads)  # which chooses by the sample alone
     bar.expect(by, _expected_cost(sample, small.shape, (0, 0) if is_large(dyads) else dyads.shape))
     recipes, answer = _screen_sample(task, sample, by)
@@ -183,7 +184,7 @@ def choose_answer(
     dyads, implicit, simple = task.dyads, task.dyads.is_implicit, _simple_recipe(by)
     bench = _bench(task, dyads, by, rng, np.float64 if screened.is_whole else np.float32)
     bench.failures |= screened.failures
-    bench.tell = lambda: bar.try_setting(by, bench.cost)
+    bench.tell = partial(bar.try_setting, by, bench.cost)  # a closure would keep the bench
     if not bench.parts:  # so few known scores that these folds have none, although others had
         return Answer(by, (simple,), (1.0,), failures=bench.failures)
     bar.expect(by, (len(screened.recipes) + 1) * bench.cost, more=True)
@@ -327,7 +328,8 @@ def _distinct(trials: Sequence[RecipeTrial]) -> list[RecipeTrial]:
 
 
 def _bench(task: ChoiceTask, dyads: Dyads, by: By, rng: np.random.RandomState, dtype: Any = np.float64) -> Bench:
-    scores, implicit = known_scores(dyads), task.dyads.is_implicit  # a sample may have more associations than zeros
+    implicit = task.dyads.is_implicit  # a sample may have more associations than zeros
+    scores = known_scores(dyads, dtype if implicit else np.float64)  # grades may be large beside what they differ by
     units = {"rows": dyads.shape[0], "columns": dyads.shape[1], "both": min(dyads.shape)}
     held = units.get(by, np.count_nonzero(scores.Y) if implicit else dyads.n_observed)
     groups = (None, None) if task.groups is None else task.groups.codes(dyads, by)

@@ -20,8 +20,7 @@ Sides = tuple[Sequence[Description], Sequence[Description]]
 Learn = Callable[[Part], tuple[Array, Array]]  # from a part to the similarities of all rows, and of all columns
 
 BEYOND_CHANCE = 2.0  # standard errors by which a model has to be better than known scores alone
-KEPT = 16  # kernels whose eigenvectors are kept, in each part
-KEPT_BYTES = 5e8  # of coefficients of first stages, about
+KEPT_BYTES = 5e8  # of eigenvectors of kernels, and of coefficients of first stages, about
 
 
 class Similarities:
@@ -114,7 +113,7 @@ class Bench:
         where = -1 if is_whole and not self._is_learned(k, recipe.terms(k)) else part
         key = (k, recipe.terms(k), where)
         if key not in self.spectra:
-            if len(self.spectra) > KEPT * len(self.parts):
+            if sum(spectrum.vectors.nbytes for spectrum in self.spectra.values()) > KEPT_BYTES:
                 self.spectra.clear()
             self.spectra[key] = KernelSpectrum.of(known + CONSTANT)
         return self.spectra[key]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -92,7 +93,7 @@ def new_sides(by: By) -> tuple[bool, bool]:
 
 def fit_effects(scores: Scores, kinds: tuple[bool, bool]) -> Effects:
     """Effects of these kinds."""
-    Y = scores.Y
+    Y = scores.Y.astype(float, copy=False)
     if scores.mask is not None:
         i, j = np.nonzero(scores.mask)
         Y = sparse.csr_array((scores.Y[i, j], (i, j)), shape=scores.Y.shape)
@@ -108,11 +109,11 @@ def effects_of(Y: Array, complete: bool, kinds: tuple[bool, bool]) -> Effects:
     return Effects.fit(Y, complete, (a, b))
 
 
-def known_scores(dyads: Dyads) -> Scores:
+def known_scores(dyads: Dyads, dtype: Any = np.float64) -> Scores:
     """All known scores, dense."""
-    Y = np.asarray(dense(dyads.Y), dtype=float)
+    Y = np.asarray(dense(dyads.Y.astype(dtype, copy=False)))
     observed = dyads.observed
-    return Scores(Y, None if observed is None else np.asarray(observed.toarray(), dtype=float))
+    return Scores(Y, None if observed is None else np.asarray(observed.toarray(), dtype=dtype))
 
 
 def make_parts(
