@@ -222,6 +222,12 @@ def test_memory_of_tuning_keeps_to_a_budget(rng):
     np.testing.assert_allclose(one.table["score"], other.table["score"], rtol=1e-9)
 
 
-def test_too_many_directions(rng):
-    with pytest.raises(ValueError, match="n_components"):
-        AssociationModel(JDR(2), head="kernel").tune(dyads_of("links", rng), grid={"n_components": [2, 9]})
+def test_a_setting_that_cannot_be_fitted_is_left_out(rng):
+    dyads, model = dyads_of("links", rng), AssociationModel(JDR(2), head="kernel")
+    with pytest.warns(UserWarning, match=r"n_components': 9} is left out, because it cannot be fitted: n_components=9"):
+        tuning = model.tune(dyads, grid={"n_components": [2, 9]})
+    assert tuning.best_params == {"embedding__n_components": 2}
+    np.testing.assert_array_equal(np.isnan(tuning.table["score"]), [False, True])
+    assert list(tuning.failures) == ["{'embedding__n_components': 9}"]
+    with pytest.raises(ValueError, match="n_components=9 is more than a view has features"):
+        model.tune(dyads, grid={"n_components": [9]})

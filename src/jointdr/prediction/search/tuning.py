@@ -10,7 +10,7 @@ import copy
 import itertools
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -64,12 +64,15 @@ class Tuning:
     best_score : float
     criterion : {"auto", "recall", "average precision", "nDCG", "RMSE", "concordance"}
         Settings were judged by it; of the RMSE by minus that, so that higher is better.
+    failures : dict
+        Settings that could not be fitted, in words, and why; their score is NaN.
     """
 
     table: Any
     best_params: Setting
     best_score: float
     criterion: str
+    failures: dict[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Tuning({len(self.table)} settings, {self.quality} {self.best_score:.4g} at {self.best_params})"
@@ -128,6 +131,7 @@ def tune_model(
         for split in splits(dyads, by, n_splits, test_size, random_state, alike)
     ]
     found: dict[str, tuple[Setting, list[float]]] = {}
+    failures: dict[str, Exception] = {}
     best: Setting = {}
     total = sum(int(np.prod([len(values) for values in stage.values()])) for stage in stages) * len(benches)
     with Progress(total, "tuning", progress) as bar:
@@ -135,15 +139,24 @@ def tune_model(
             for values in itertools.product(*stage.values()):
                 setting = with_sides(resolved, best, dict(zip(stage, values, strict=True)))
                 if repr(setting) not in found:
-                    scores = []
-                    for bench in benches:
-                        scores.append(score_split(bench.scores(setting), bench.split, dyads.is_implicit, criterion))
-                        bar.step()
+                    scores: list[float] = []
+                    try:
+                        for bench in benches:
+                            scores.append(score_split(bench.scores(setting), bench.split, dyads.is_implicit, criterion))
+                            bar.step()
+                    except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+                        failures[repr(setting)] = error
+                        bar.step(len(benches) - len(scores))
+                        scores = [np.nan]
                     found[repr(setting)] = setting, scores
                 else:
                     bar.step(len(benches))
-            best = max(found.values(), key=lambda item: float(np.mean(item[1])))[0]
-    return _tuning(list(found.values()), best, criterion)
+            if len(failures) == len(found):  # nothing to go on from
+                raise next(iter(failures.values()))
+            best = max(found.values(), key=lambda item: -np.inf if np.isnan(item[1]).any() else np.mean(item[1]))[0]
+    for name, failure in failures.items():
+        warnings.warn(f"{name} is left out, because it cannot be fitted: {failure}", UserWarning, stacklevel=3)
+    return _tuning(list(found.values()), best, criterion, {name: str(failure) for name, failure in failures.items()})
 
 
 def expand_grid(
@@ -161,7 +174,9 @@ def expand_grid(
     return [{short.get(name, name): list(values) for name, values in stage.items()} for stage in stages]
 
 
-def _tuning(found: list[tuple[Setting, list[float]]], best: Setting, criterion: str) -> Tuning:
+def _tuning(
+    found: list[tuple[Setting, list[float]]], best: Setting, criterion: str, failures: dict[str, str]
+) -> Tuning:
     import pandas as pd
 
     names = list(dict.fromkeys(name for setting, _ in found for name in setting))
@@ -169,7 +184,7 @@ def _tuning(found: list[tuple[Setting, list[float]]], best: Setting, criterion: 
     columns["score"] = [float(np.mean(scores)) for _, scores in found]
     columns["std"] = [float(np.std(scores)) for _, scores in found]
     table = pd.DataFrame({name: pd.Series(values, dtype=_dtype(values)) for name, values in columns.items()})
-    return Tuning(table, best, max(columns["score"]), criterion)
+    return Tuning(table, best, float(np.nanmax(columns["score"])), criterion, failures)
 
 
 def _dtype(values: list[Any]) -> Any:
