@@ -1,12 +1,15 @@
 """Input, checked once: views, responses, dyads with their ids and scores, splits."""
 
+from jointdr.data.columns import is_frame
 from jointdr.data.dyads import Dyads, refuse_dyads
 from jointdr.data.groups import Groups, fold_groups, minor_groups
-from jointdr.data.ids import Entities, Unmatched, UnmatchedWarning, as_ids, entities, index_of
+from jointdr.data.ids import Entities, as_ids, entities, entities_of_numbers, index_of
+from jointdr.data.pairs import PairsWarning, Unmatched, UnmatchedWarning
 from jointdr.data.response import Transform, checked_numbers, checked_response, classes, fit_transform_of, indicators
 from jointdr.data.scores import Duplicates, is_implicit, scores_of_pairs, values_at
 from jointdr.data.similarities import new_similarities, require_symmetric
 from jointdr.data.splits import BY, By, Split, splits
+from jointdr.data.tables import TableEncoder, TableWarning
 from jointdr.data.tails import HeavyTailWarning, Tail, tail_check, warn_if_heavy
 from jointdr.data.views import (
     Views,
@@ -26,7 +29,10 @@ __all__ = [
     "Entities",
     "Groups",
     "HeavyTailWarning",
+    "PairsWarning",
     "Split",
+    "TableEncoder",
+    "TableWarning",
     "Tail",
     "Transform",
     "Unmatched",
@@ -41,10 +47,12 @@ __all__ = [
     "column_positions",
     "default_name",
     "entities",
+    "entities_of_numbers",
     "fit_transform_of",
     "fold_groups",
     "index_of",
     "indicators",
+    "is_frame",
     "is_implicit",
     "minor_groups",
     "new_similarities",

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
-from jointdr.data.ids import (
-    Unmatched,
-    checked_names,
-    entities,
-    ids_of_entities,
-    ids_of_pairs,
-    index_ids,
-    join_scores,
-)
+from jointdr.data.ids import checked_names, entities, ids_of_entities, index_ids
 from jointdr.data.pair_rows import PairRows
+from jointdr.data.pairs import Observed, Unmatched, choose_observed, join_scores, read_listed
 from jointdr.data.response import checked_numbers
 from jointdr.data.scores import (
     Duplicates,
@@ -42,9 +35,10 @@ from jointdr.data.similarities import (
 from jointdr.data.views import Views, as_views, default_name
 from jointdr.engines import Grid, Means
 from jointdr.moments import Moments
-from jointdr.runtime import Array, check_choice, is_sparse, take_rows, to_numpy
+from jointdr.runtime import Array, is_sparse, take_rows, to_numpy
 
 Similarities = dict[str, Array]
+Labels = tuple[Array | None, Array | None]
 SIDES, AXES = ("row", "column"), ("index", "columns")
 
 
@@ -89,6 +83,10 @@ class Dyads:
     row_ids, column_ids : arrays of str
     names : tuple of str
     feature_names : tuple of arrays or None
+    encoders : tuple of TableEncoder or None
+        What made features of DataFrames.
+    labels : tuple of arrays of str, or None
+        Names of the entities to be shown, from a column of a DataFrame that has names.
     unmatched : Unmatched or None
         With `from_tables`: the ids that no entity has.
 
@@ -125,6 +123,8 @@ class Dyads:
         sides = tuple(entities(X, name) for X, name in zip(tables, self.names, strict=True))
         self.A, self.B = sides[0].X, sides[1].X
         self.feature_names = (sides[0].feature_names, sides[1].feature_names)
+        self.encoders = (sides[0].encoder, sides[1].encoder)
+        self.labels: Labels = (sides[0].labels, sides[1].labels)
         self.Y = checked_scores(Y, (self.A.shape[0], self.B.shape[0]), self.names, observed)
         self.is_complete = observed is None
         similarities, ids = [], []
@@ -150,8 +150,8 @@ class Dyads:
         score: str | None = None,
         row_id: str | None = None,
         column_id: str | None = None,
-        observed: str | None = None,
-        duplicates: Duplicates = "error",
+        observed: Observed = "auto",
+        duplicates: Duplicates | Literal["auto"] = "auto",
         row_similarity: Any = None,
         column_similarity: Any = None,
         names: tuple[str, str] = (default_name(0), default_name(1)),
@@ -163,18 +163,21 @@ class Dyads:
         pairs : DataFrame
             One row per known pair: the ids of both entities and the score.
         rows, columns : DataFrames, optional
-            One row per entity: its id, and its features in all other columns. By default there are no features, and the
+            One row per entity: its id, and its features in all other columns, which may hold text, dates and gaps, see
+            `jointdr.data.TableEncoder`. By default there are no features, and the
             entities are those in the index of the similarities, or else those in `pairs`, in the order of their first
             pairs.
         row, column, score : str, optional
-            The columns of `pairs`; by default the first three. Without a third one every listed pair scores 1.
+            The columns of `pairs`; by default the first two and the next one with numbers. Without one every listed
+            pair scores 1. Pairs without a score are left out.
         row_id, column_id : str, optional
             The columns of `rows` and `columns` that hold the ids; by default a pandas index that is not just
             0, 1, 2, ..., otherwise the first column.
-        observed : None or "stored"
-            Whether pairs that are not listed have the score 0, or none.
-        duplicates : {"error", "mean", "sum", "max", "last"}
-            What is done with a pair that is listed more than once.
+        observed : {"auto", "all", "stored"} or None
+            Whether pairs that are not listed have the score 0 ("all", or None), or none ("stored"). ``"auto"``: none,
+            where 0 is far from all scores (their median is more than two interquartile ranges away), and otherwise 0.
+        duplicates : {"auto", "error", "mean", "sum", "max", "last"}
+            What is done with a pair that is listed more than once; ``"auto"`` takes the mean of its scores, and says so.
         row_similarity, column_similarity : matrix or dict of matrices, optional
             As in `Dyads`; a matrix without labels is in the order of the entity table.
         names : pair of str
@@ -195,15 +198,15 @@ class Dyads:
         >>> Dyads.from_tables(known, drugs, targets, names=("drug", "target"))
         Dyads(drug: 2 × 1, target: 3 × 1, all 6 pairs, 2 of them stored)
         """
-        check_choice("observed", observed, (None, "stored"), expected="give None or 'stored' here")
-        listed = ids_of_pairs(pairs, row, column)
-        A, row_ids = table_and_ids(rows, row_id, row_similarity, listed[0], "row")
-        B, column_ids = table_and_ids(columns, column_id, column_similarity, listed[1], "column")
-        Y, unmatched = join_scores(pairs, listed, row_ids, column_ids, score, duplicates)
+        listed = read_listed(pairs, row, column, score)
+        A, row_ids = table_and_ids(rows, row_id, row_similarity, listed.rows, "row")
+        B, column_ids = table_and_ids(columns, column_id, column_similarity, listed.columns, "column")
+        Y, unmatched = join_scores(listed, row_ids, column_ids, duplicates)
+        known_alone = choose_observed(observed, Y.data)
         similarities = {"row_similarity": row_similarity, "column_similarity": column_similarity}
-        dyads = cls(Y, A, B, observed, row_ids, column_ids, **similarities, names=names)
+        dyads = cls(Y, A, B, known_alone, row_ids, column_ids, **similarities, names=names)
         dyads.unmatched = unmatched
-        unmatched.warn_if_any(len(pairs))
+        unmatched.warn_if_any(len(listed.rows))
         return dyads
 
     @classmethod
@@ -292,21 +295,26 @@ class Dyads:
     def rows(self, at: Any) -> Dyads:
         """The dyads of some row entities: row numbers, a mask or a slice."""
         i = entity_indices(at, self.shape[0], "rows")
-        return self.replace(
-            Y=self.Y[i],
-            tables=(take_rows(self.A, i), self.B),
-            ids=(self.row_ids[i], self.column_ids),
-            similarities=(similarities_between(self.similarities[0], i, i), self.similarities[1]),
-        )
+        return self._take(0, i, self.Y[i])
 
     def columns(self, at: Any) -> Dyads:
         """The dyads of some column entities: column numbers, a mask or a slice."""
         j = entity_indices(at, self.shape[1], "columns")
+        return self._take(1, j, self.Y[:, j])
+
+    def _take(self, k: int, at: Array, Y: Array) -> Dyads:
+        """The dyads of some entities of one kind, with their scores."""
+        tables, ids, labels = [self.A, self.B], [self.row_ids, self.column_ids], list(self.labels)
+        similarities, named = list(self.similarities), labels[k]
+        tables[k], ids[k] = take_rows(tables[k], at), ids[k][at]
+        similarities[k] = similarities_between(similarities[k], at, at)
+        labels[k] = None if named is None else named[at]
         return self.replace(
-            Y=self.Y[:, j],
-            tables=(self.A, take_rows(self.B, j)),
-            ids=(self.row_ids, self.column_ids[j]),
-            similarities=(self.similarities[0], similarities_between(self.similarities[1], j, j)),
+            Y=Y,
+            tables=tables,
+            ids=(ids[0], ids[1]),
+            similarities=(similarities[0], similarities[1]),
+            labels=(labels[0], labels[1]),
         )
 
     def pairs(self, mask: Any) -> Dyads:
@@ -330,8 +338,9 @@ class Dyads:
         ids: tuple[Array, Array] | None = None,
         is_complete: bool | None = None,
         similarities: tuple[Similarities, Similarities] | None = None,
+        labels: Labels | None = None,
     ) -> Dyads:
-        """The same dyads with other scores, tables, ids or similarities, which are not checked again."""
+        """The same dyads with other scores, tables, ids, similarities or labels, which are not checked again."""
         part = Dyads.__new__(Dyads)
         part.names, part.feature_names, part.unmatched = self.names, self.feature_names, self.unmatched
         part.is_complete = self.is_complete if is_complete is None else is_complete
@@ -340,6 +349,7 @@ class Dyads:
         part.A, part.B = (self.A, self.B) if tables is None else tables
         part.row_ids, part.column_ids = (self.row_ids, self.column_ids) if ids is None else ids
         part.similarities = self.similarities if similarities is None else similarities
+        part.encoders, part.labels = self.encoders, self.labels if labels is None else labels
         return part
 
     # ---------------------------------------------------------------- moments

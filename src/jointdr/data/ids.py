@@ -2,52 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from jointdr.data.scores import Duplicates, scores_of_pairs
+from jointdr.data.columns import is_frame
+from jointdr.data.tables import TableEncoder, encode_table
 from jointdr.data.views import Views, raise_if_not_finite
 from jointdr.runtime import Array, take_rows, to_numpy
-
-
-class UnmatchedWarning(UserWarning):
-    """Some pairs name entities that the tables do not have, and were left out."""
-
-
-@dataclass(frozen=True)
-class Unmatched:
-    """The ids in a table of pairs that no entity has.
-
-    Attributes
-    ----------
-    row_ids, column_ids : arrays of str
-        The ids without an entity.
-    n_pairs : int
-        The number of pairs that were left out because of them.
-    """
-
-    row_ids: Array
-    column_ids: Array
-    n_pairs: int
-
-    def __repr__(self) -> str:
-        return f"Unmatched({len(self.row_ids)} row ids, {len(self.column_ids)} column ids, {self.n_pairs} pairs)"
-
-    def warn_if_any(self, total: int) -> None:
-        """Warn of the pairs that were left out, of so many."""
-        if self.n_pairs:
-            warnings.warn(
-                f"{self.n_pairs} of {total} pairs were left out: {len(self.row_ids)} row ids and "
-                f"{len(self.column_ids)} column ids are not in the entity tables, for example "
-                f"{[*self.row_ids[:2].tolist(), *self.column_ids[:2].tolist()]}. See dyads.unmatched.",
-                UnmatchedWarning,
-                stacklevel=3,
-            )
 
 
 @dataclass(frozen=True)
@@ -63,12 +28,20 @@ class Entities:
         Ids, if the table has any.
     similarity : dict of str to (m, fitted) arrays or CSR arrays
         Of new entities: their similarities to fitted ones, by name.
+    encoder : TableEncoder or None
+        Of a DataFrame: what makes its features.
     """
 
     X: Array
     feature_names: Array | None = None
     ids: Array | None = None
     similarity: dict[str, Array] = field(default_factory=dict)
+    encoder: TableEncoder | None = None
+
+    @property
+    def labels(self) -> Array | None:
+        """Names of the entities to be shown, from a column of names."""
+        return None if self.encoder is None else self.encoder.names_
 
     def take(self, at: Array) -> Entities:
         """Some of these entities, by their indices."""
@@ -77,8 +50,22 @@ class Entities:
         return Entities(take_rows(self.X, at), self.feature_names, ids, similarity)
 
 
-def entities(X: Any, name: str) -> Entities:
-    """A table of finite numbers, with the ids of its index; NumPy, SciPy sparse, pandas or polars."""
+def entities(X: Any, name: str, encoder: TableEncoder | None = None) -> Entities:
+    """A table with the ids of its index; NumPy, SciPy sparse, pandas or polars.
+
+    A DataFrame may have columns of any kind. It is encoded as the fitted one was or, where none is given, by an encoder
+    of its own.
+    """
+    if not is_frame(X) or 0 in X.shape:
+        return entities_of_numbers(X, name)
+    encoder, encoded = encode_table(X, name, encoder)
+    if encoder is None or encoded is None:
+        return replace(entities_of_numbers(X, name), encoder=encoder)
+    return Entities(encoded, encoder.get_feature_names_out(), index_ids(X, f"the index of {name!r}"), encoder=encoder)
+
+
+def entities_of_numbers(X: Any, name: str) -> Entities:
+    """The same for a table of finite numbers."""
     ids = index_ids(X, f"the index of {name!r}")
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) == 2 and shape[0] > 0 and shape[1] == 0:
@@ -168,50 +155,9 @@ def separate_ids(table: Any, id_column: str | None, name: str) -> tuple[Any, Arr
         if ids is not None:
             return table, ids
         id_column = next(iter(table.columns))
-    ids = as_ids(_column(table, id_column, name), f"column {id_column!r} of {name!r}")
+    ids = as_ids(column_of(table, id_column, name), f"column {id_column!r} of {name!r}")
     rest = table.drop(columns=[id_column]) if hasattr(table, "iloc") else table.drop(id_column)
     return rest, ids
-
-
-def ids_of_pairs(pairs: Any, row: str | None, column: str | None) -> tuple[Array, Array]:
-    """The row id and the column id of every listed pair; parameters as in `Dyads.from_tables`."""
-    if not hasattr(pairs, "columns"):
-        raise TypeError(f"pairs must be a pandas or polars DataFrame, but got {type(pairs).__name__}.")
-    names = list(pairs.columns)
-    if len(names) < 2 and None in (row, column):
-        raise ValueError(f"pairs needs a column of row ids and one of column ids, but has the columns {names}.")
-    row, column = names[0] if row is None else row, names[1] if column is None else column
-    i, j = (as_ids(_column(pairs, c, "pairs"), f"column {c!r} of pairs", unique=False) for c in (row, column))
-    return i, j
-
-
-def join_scores(
-    pairs: Any,
-    given: tuple[Array, Array],
-    row_ids: Array,
-    column_ids: Array,
-    score: str | None,
-    duplicates: Duplicates,
-) -> tuple[Array, Unmatched]:
-    """The scores of a long table as a CSR array that stores each listed pair; O(p log p) for p pairs.
-
-    `given` are the ids of the pairs; other parameters as in `Dyads.from_tables`.
-    """
-    names = list(pairs.columns)
-    score = names[2] if score is None and len(names) > 2 else score
-    values = np.ones(len(given[0])) if score is None else _scores(_column(pairs, score, "pairs"), score)
-    places = [_places(ids, known) for ids, known in zip(given, (row_ids, column_ids), strict=True)]
-    matched = (places[0] >= 0) & (places[1] >= 0)
-    if not matched.any():
-        raise ValueError(
-            "None of the pairs has both its ids in the entity tables: pairs name, for example, "
-            f"{given[0][:2].tolist()} and {given[1][:2].tolist()}, the tables {row_ids[:2].tolist()} and "
-            f"{column_ids[:2].tolist()}. (Ids are compared as strings: '7' is not '007'.)"
-        )
-    lost = [np.unique(ids[at < 0]) for ids, at in zip(given, places, strict=True)]
-    shape = (len(row_ids), len(column_ids))
-    Y = scores_of_pairs(places[0][matched], places[1][matched], values[matched], shape, duplicates)
-    return Y, Unmatched(lost[0], lost[1], int(np.count_nonzero(~matched)))
 
 
 def index_of(ids: Array) -> dict[Any, int]:
@@ -219,23 +165,7 @@ def index_of(ids: Array) -> dict[Any, int]:
     return {name: i for i, name in enumerate(ids.tolist())}
 
 
-def _places(ids: Array, known: Array) -> Array:
-    where = index_of(known)
-    return np.array([where.get(name, -1) for name in ids.tolist()], dtype=np.int64)
-
-
-def _column(table: Any, name: str, what: str) -> Array:
+def column_of(table: Any, name: str, what: str) -> Array:
     if name not in list(table.columns):
         raise ValueError(f"{what!r} has no column {name!r}; its columns are {list(table.columns)}.")
     return np.asarray(table[name].to_numpy())
-
-
-def _scores(values: Array, name: str) -> Array:
-    try:
-        numbers = values.astype(float)
-    except (TypeError, ValueError):
-        raise ValueError(f"column {name!r} of pairs holds scores that are not numbers ({values.dtype}).") from None
-    if not np.isfinite(numbers).all():
-        place = int(np.argmin(np.isfinite(numbers)))
-        raise ValueError(f"column {name!r} of pairs contains NaN or infinity (first at position {place}): drop it.")
-    return numbers

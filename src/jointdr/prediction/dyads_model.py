@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from jointdr.data import Dyads, Entities, entities, new_similarities
+from jointdr.data import Dyads, Entities, TableEncoder, entities, entities_of_numbers, new_similarities
 from jointdr.prediction.heads.head import EntitySet, Head, Tables
 from jointdr.prediction.queries import Query, known_pattern, positions_of, require_positions
 from jointdr.runtime import Array, Saved, checked_array, checked_csr, is_integer, parameters_from_json
@@ -30,6 +30,8 @@ class DyadsModel(Saved, BaseEstimator):
     n_features_per_view_: tuple[int, int]
     feature_names_per_view_: tuple[Array | None, Array | None]
     similarity_names_: tuple[tuple[str, ...], tuple[str, ...]]
+    encoders_: tuple[TableEncoder | None, TableEncoder | None]
+    labels_: tuple[Array | None, Array | None]
     _head: Head
     _scores: Array
     _is_complete: bool
@@ -162,7 +164,8 @@ class DyadsModel(Saved, BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} was fitted with {n} features of {name!r}: give those of new ones too, {NEW[k]}."
             )
-        new = entities(X, name)
+        encoder = self.encoders_[k]
+        new = entities_of_numbers(X, name) if encoder is None else entities(X, name, encoder)
         if new.X.shape[1] != n:
             raise ValueError(
                 f"{type(self).__name__} was fitted with {n or 'no'} features of {name!r}, but got "
@@ -180,6 +183,7 @@ class DyadsModel(Saved, BaseEstimator):
         self.view_names_, self.n_features_per_view_ = dyads.names, dyads.n_features
         self.row_ids_, self.column_ids_ = dyads.row_ids, dyads.column_ids
         self.feature_names_per_view_ = dyads.feature_names
+        self.encoders_, self.labels_ = dyads.encoders, dyads.labels
         rows, columns = dyads.similarities
         self.similarity_names_ = (tuple(rows), tuple(columns))
         self._scores, self._is_complete = dyads.Y, dyads.is_complete
@@ -207,6 +211,9 @@ class DyadsModel(Saved, BaseEstimator):
         for k, names in enumerate(self.feature_names_per_view_):
             if names is not None:
                 arrays[f"features.{k}"] = np.asarray(names, dtype=str)
+        for k, (encoder, labels) in enumerate(zip(self.encoders_, self.labels_, strict=True)):
+            arrays |= {} if encoder is None else encoder.to_arrays(f"table.{k}")
+            arrays |= {} if labels is None else {f"labels.{k}": labels}
         header = {"names": list(self.view_names_), "n_features": list(self.n_features_per_view_)}
         return {**header, "similarities": [list(names) for names in self.similarity_names_]}, arrays
 
@@ -242,6 +249,18 @@ class DyadsModel(Saved, BaseEstimator):
             for k, n in enumerate((n_A, n_B))
         ]
         self.feature_names_per_view_ = (names[0], names[1])
+        a, b = (
+            TableEncoder.from_arrays(arrays, f"table.{k}") if f"table.{k}.columns" in arrays else None for k in (0, 1)
+        )
+        for encoder, n in zip((a, b), (n_A, n_B), strict=True):
+            if encoder is not None and len(encoder.get_feature_names_out()) != n:
+                raise ValueError(f"its table has not the {n} features of its entities")
+        self.encoders_ = (a, b)
+        c, d = (
+            checked_array(arrays, f"labels.{k}", (len(ids),), "U") if f"labels.{k}" in arrays else None
+            for k, ids in enumerate((self.row_ids_, self.column_ids_))
+        )
+        self.labels_ = (c, d)
         rows, columns = header.get("similarities", ((), ()))  # which files of version 0.1 lack
         self.similarity_names_ = (tuple(map(str, rows)), tuple(map(str, columns)))
         pattern = (np.ones(len(arrays["known.indices"])), arrays["known.indices"], arrays["known.indptr"])

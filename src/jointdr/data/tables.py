@@ -1,0 +1,294 @@
+"""Tables with columns of any kind as features."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils.validation import check_is_fitted
+
+from jointdr.data.columns import (
+    FEWEST,
+    KINDS,
+    NUMBERS,
+    RARE,
+    Column,
+    as_frame,
+    choose_name,
+    clean_column,
+    decide_column,
+    display_names,
+    is_plain,
+    list_some,
+    number_columns,
+)
+from jointdr.runtime import Array, checked_array
+
+
+class TableWarning(UserWarning):
+    """Some of a table was filled in or left out."""
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Features of a table with columns of any kind.
+
+    Numbers, also as text, stay numbers; booleans and words such as yes and no become 1 and 0, dates a number of days.
+    Text and categories with few different values become a 0/1 column for each value but the most frequent one, with
+    rare values together. Text that nearly never repeats, or whose column is called name, label, symbol or title, names
+    entities: one such column is kept as ``names_``, and none is a feature. Gaps are filled with means, and marked by a
+    column of their own where the fitted table had more than a few; in a category they are a value. Constant columns are
+    left out.
+
+    Parameters
+    ----------
+    use : sequence of str, optional
+        The columns that become features, however their text looks; by default all that can.
+    drop : sequence of str
+        Columns that are left out.
+
+    Attributes
+    ----------
+    columns_ : tuple of Column
+        The treatment of every column of the fitted table.
+    transformer_ : ColumnTransformer
+        The same as scikit-learn's own pieces.
+    names_ : (m,) array of str, or None
+        The names of the entities of the fitted table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from jointdr.data import TableEncoder
+    >>> drugs = pd.DataFrame({"weight": [310.0, None, 180.5, 240.0], "class": ["acid", "base", "acid", "acid"]})
+    >>> encoder = TableEncoder().fit(drugs)
+    >>> list(encoder.get_feature_names_out())
+    ['weight', 'class=base']
+    >>> encoder.transform(pd.DataFrame({"class": ["base"], "weight": ["200"]}))
+    array([[200.,   1.]])
+    """
+
+    def __init__(self, *, use: Sequence[str] | None = None, drop: Sequence[str] = ()) -> None:
+        self.use = use
+        self.drop = drop
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Decide what every column is, and what stands for its gaps."""
+        frame = as_frame(X)
+        known = {str(name) for name in frame.columns}
+        for argument, given in (("use", self.use or ()), ("drop", self.drop)):
+            if missing := [name for name in given if name not in known]:
+                raise ValueError(f"{argument} names a column {missing[0]!r}, but there are {list_some(sorted(known))}.")
+        numbers, columns = number_columns(frame), []
+        for name in frame.columns:
+            label = str(name)
+            if label in self.drop or (self.use is not None and label not in self.use):
+                columns.append(Column(label, "left out", note="as asked"))
+            else:
+                found = numbers.get(label)
+                columns.append(found or decide_column(frame[name], label, self.use is not None))
+        self.n_features_in_ = len(columns)
+        self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
+        called = choose_name(columns)
+        columns = [
+            replace(c, kind="left out", note="text that nearly never repeats")
+            if c.kind == "name" and c is not called
+            else c
+            for c in columns
+        ]
+        self.columns_ = tuple(_mark_gaps(frame, columns))
+        self.names_ = None if called is None else display_names(frame, called.name)
+        self.__dict__.pop("transformer_", None)
+        return self
+
+    @cached_property
+    def transformer_(self) -> ColumnTransformer:
+        """The pieces of scikit-learn that make features of cleaned columns, fitted to rows that stand for the table.
+
+        Of two rows, one without gaps and one with those that the table had, the means are the table's, and so are the
+        columns that mark gaps.
+        """
+        import pandas as pd
+
+        numbers, categories = self._of_kinds(NUMBERS), self._of_kinds(("category",))
+        pieces: list[tuple[str, Any, list[str]]] = []
+        if numbers:
+            pieces.append(("numbers", SimpleImputer(add_indicator=True), [c.name for c in numbers]))
+        if categories:
+            levels = [list(c.levels) for c in categories]
+            encoder = OneHotEncoder(categories=levels, drop=[own[0] for own in levels], sparse_output=False)
+            pieces.append(("categories", encoder, [c.name for c in categories]))
+        rows = {c.name: [c.fill, np.nan if c.marks_gaps else c.fill] for c in numbers}
+        of_levels = {c.name: [c.levels[0], c.levels[-1]] for c in categories}
+        return ColumnTransformer(pieces, verbose_feature_names_out=False).fit(pd.DataFrame({**rows, **of_levels}))
+
+    def transform(self, X: Any) -> Array:
+        """Features of a table with these columns, in any order; a warning names columns that are missing or not used.
+
+        Columns that are missing are filled in as gaps are.
+        """
+        check_is_fitted(self, "columns_")
+        frame = as_frame(X)
+        encoded, strange = self._encode(frame)
+        given, used = {str(name) for name in frame.columns}, self._of_kinds((*NUMBERS, "category"))
+        absent = [column.name for column in used if column.name not in given]
+        more = sorted(given.difference(self.feature_names_in_))
+        if used and len(absent) == len(used):
+            raise ValueError(
+                f"A table has none of the columns that were fitted, {list_some(absent)}, but {list_some(more) or 'none'}: "
+                "give it the names of these."
+            )
+        said = {
+            "without the columns": absent,
+            "with columns that the fitted table did not have, which are not used:": more,
+            "with values that it has no place for, in": strange,
+        }
+        if found := "; ".join(f"{what} {list_some(names)}" for what, names in said.items() if names):
+            filled = " What is missing is filled in." if absent or strange else ""
+            warnings.warn(f"A table is given {found}.{filled}", TableWarning, stacklevel=3)
+        return encoded
+
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Array:
+        """Features of the table that is fitted."""
+        frame = as_frame(X)
+        return self.fit(frame)._encode(frame)[0]
+
+    def _encode(self, frame: Any) -> tuple[Array, list[str]]:
+        """Features, and values of columns that could not be understood."""
+        import pandas as pd
+
+        where = {str(name): name for name in frame.columns}
+        gaps = pd.Series([None] * len(frame), dtype=object)
+        cleaned: dict[str, Any] = {}
+        strange = []
+        for column in self._of_kinds((*NUMBERS, "category")):
+            values = frame[where[column.name]] if column.name in where else gaps
+            cleaned[column.name], unknown = clean_column(values, column)
+            strange += [f"{column.name!r} {unknown!r}"] if unknown is not None else []
+        if not cleaned:
+            return np.zeros((len(frame), 0)), strange
+        return np.asarray(self.transformer_.transform(pd.DataFrame(cleaned)), dtype=float), strange
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """The names of the features."""
+        check_is_fitted(self, "columns_")
+        numbers = self._of_kinds(NUMBERS)
+        found = [c.name for c in numbers] + [name for c in numbers for name in c.features[1:]]
+        found += [name for c in self._of_kinds(("category",)) for name in c.features]
+        return np.array(found, dtype=object)
+
+    @property
+    def keeps_numbers(self) -> bool:
+        """Whether its features are the columns of the table, all of which have numbers."""
+        return all(column.kind in NUMBERS and not column.marks_gaps for column in self.columns_)
+
+    def _of_kinds(self, kinds: Sequence[str]) -> list[Column]:
+        return [column for column in self.columns_ if column.kind in kinds]
+
+    def summary(self) -> Any:
+        """A DataFrame with one line for each column: its kind, its features, gaps, and why it is left out."""
+        import pandas as pd
+
+        check_is_fitted(self, "columns_")
+        rows = [(c.name, c.kind, ", ".join(c.features), c.n_missing, c.note) for c in self.columns_]
+        return pd.DataFrame(rows, columns=["column", "kind", "features", "missing", "note"])
+
+    def warn_of_losses(self, kind: str) -> None:
+        """Warn of columns that were left out, and of gaps that were filled in."""
+        left = [f"{c.name!r} ({c.note})" for c in self.columns_ if c.kind == "left out" and c.note != "as asked"]
+        gaps = [
+            f"{c.name!r} ({', '.join(filter(None, (str(c.n_missing), c.note)))})"
+            for c in self._of_kinds((*NUMBERS, "category"))
+            if c.n_missing
+        ]
+        said = []
+        if left:
+            said.append(f"columns left out: {list_some(left)}")
+        if gaps:
+            said.append(f"gaps filled in: {list_some(gaps)}")
+        if said:
+            warnings.warn(f"The table of {kind!r}: {'; '.join(said)}.", TableWarning, stacklevel=4)
+
+    # ---------------------------------------------------------------- files
+
+    def to_arrays(self, prefix: str) -> dict[str, Array]:
+        """The treatment of all columns as plain arrays."""
+        columns = self.columns_
+        return {
+            f"{prefix}.columns": np.array([c.name for c in columns], dtype=str),
+            f"{prefix}.kinds": np.array([KINDS.index(c.kind) for c in columns], dtype=np.int64),
+            f"{prefix}.fills": np.array([c.fill for c in columns], dtype=float),
+            f"{prefix}.missing": np.array([c.n_missing for c in columns], dtype=np.int64),
+            f"{prefix}.marked": np.array([c.marks_gaps for c in columns], dtype=np.int64),
+            f"{prefix}.n_levels": np.array([len(c.levels) for c in columns], dtype=np.int64),
+            f"{prefix}.levels": np.array([level for c in columns for level in c.levels], dtype=str),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], prefix: str) -> Self:
+        """The inverse of `to_arrays`."""
+        names = checked_array(arrays, f"{prefix}.columns", (None,), "U")
+        n = len(names)
+        kinds, missing, marked, counts = (
+            checked_array(arrays, f"{prefix}.{p}", (n,), "i") for p in ("kinds", "missing", "marked", "n_levels")
+        )
+        fills = checked_array(arrays, f"{prefix}.fills", (n,))
+        levels = checked_array(arrays, f"{prefix}.levels", (int(counts.sum()),), "U")
+        if len(set(names.tolist())) < n or (kinds < 0).any() or (kinds >= len(KINDS)).any() or (counts < 0).any():
+            raise ValueError("its columns are not those of a table")
+        ends = np.cumsum(counts)
+        encoder = cls()
+        encoder.columns_ = tuple(
+            Column(str(name), KINDS[kind], float(fill), int(gaps), bool(mark), tuple(levels[end - n : end].tolist()))
+            for name, kind, fill, gaps, mark, n, end in zip(
+                names, kinds, fills, missing, marked, counts, ends, strict=True
+            )
+        )
+        if any((c.kind == "category") != (len(c.levels) > 0) for c in encoder.columns_):
+            raise ValueError("its categories have no levels")
+        encoder.n_features_in_, encoder.names_ = n, None
+        encoder.feature_names_in_ = names.astype(object)
+        return encoder
+
+
+def _mark_gaps(frame: Any, columns: Sequence[Column]) -> list[Column]:
+    """The columns, of which those of numbers with more than a few gaps mark them; equal ones are marked once."""
+    seen: set[bytes] = set()
+    found = []
+    for column, name in zip(columns, frame.columns, strict=True):
+        if column.kind in NUMBERS and column.n_missing >= max(FEWEST, RARE * len(frame)):
+            pattern = np.isnan(clean_column(frame[name], column)[0]).tobytes()
+            column = replace(column, marks_gaps=pattern not in seen)
+            seen.add(pattern)
+        found.append(column)
+    return found
+
+
+def encode_table(X: Any, name: str, fitted: TableEncoder | None = None) -> tuple[TableEncoder | None, Array | None]:
+    """The encoder of a DataFrame, and its features; None for one of finite numbers, whose features are as they are.
+
+    Parameters
+    ----------
+    X : DataFrame of pandas or polars
+    name : str
+        The name of the entities, for messages.
+    fitted : TableEncoder, optional
+        That of the table that a model was fitted to, which takes columns in any order.
+    """
+    plain = is_plain(X)
+    if fitted is not None:
+        same = plain and [str(c) for c in X.columns] == fitted.feature_names_in_.tolist() and fitted.keeps_numbers
+        return fitted, None if same else fitted.transform(X)
+    encoder = TableEncoder()
+    if plain:
+        return (encoder.fit(X) if all(isinstance(c, str) for c in X.columns) else None), None
+    encoded = encoder.fit_transform(X)
+    encoder.warn_of_losses(name)
+    return encoder, encoded
