@@ -343,7 +343,7 @@ def test_duplicates(duplicates, expected):
     pairs, rows, columns = long_tables()
     twice = pd.concat([pairs.assign(score=0.5), pairs.assign(score=0.3).iloc[::-1]])
     with pytest.raises(ValueError, match="3 pairs are listed more than once"):
-        Dyads.from_tables(twice, rows, columns)
+        Dyads.from_tables(twice, rows, columns, duplicates="error")
     dyads = Dyads.from_tables(twice, rows, columns, observed="stored", duplicates=duplicates)
     np.testing.assert_allclose(dyads.Y.data, expected)
 
@@ -412,10 +412,10 @@ def test_clear_errors(rng, call, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda p, r, c: (p.assign(score=[1, np.nan, 2]), r, c), "first at position 1"),
-        (lambda p, r, c: (p.assign(score="high"), r, c), "not numbers"),
+        (lambda p, r, c: (p.assign(score=[1, np.inf, 2]), r, c), "first at position 1"),
+        (lambda p, r, c: (p.assign(score=["1", "high", "2"]), r, c), "not numbers: 'high' at position 1"),
+        (lambda p, r, c: (p.assign(more=[1, 2, 3], score=["a", "b", "c"], most=2), r, c), "several columns of numbers"),
         (lambda p, r, c: (p.assign(d=[1.0, 2.0, 3.0]), r, c), "read that column as strings"),
-        (lambda p, r, c: (p.assign(d=["x", None, "7"]), r, c), "missing id at position 1"),
         (lambda p, r, c: (p[["d"]], r, c), "needs a column of row ids"),
         (lambda p, r, c: (p, pd.concat([r, r]), c), "repeated ids"),
         (lambda p, r, c: (p, r.to_numpy(), c), "must be a pandas or polars DataFrame"),

@@ -275,14 +275,14 @@ def test_several_booleans_are_several_responses(data):
     np.testing.assert_array_equal(JDR(2).fit((A, B), Y).embeddings_[0], expected)
 
 
-def test_y_in_another_order_than_the_views_is_refused():
+def test_y_in_another_order_than_the_views_is_aligned():
     y = pd.Series([1.0, 2.0, 3.0], index=["p", "q", "r"])
-    with pytest.raises(ValueError, match=r"y.loc\[A.index\]"):
-        checked_response(y[::-1], 3, "JDR", y.index)
-    for fine in (y, y.reset_index(drop=True), y.to_numpy()):
-        np.testing.assert_array_equal(checked_response(fine, 3, "JDR", y.index), [1, 2, 3])
-    with pytest.raises(ValueError, match=r"sample_weight.loc\[A.index\]"):
-        checked_weight(y[::-1], 3, index=y.index)
+    for given in (y, y[::-1], y.iloc[[1, 2, 0]], y.reset_index(drop=True), y.to_numpy()):
+        np.testing.assert_array_equal(checked_response(given, 3, "JDR", y.index), [1, 2, 3])
+    np.testing.assert_array_equal(checked_weight(y.iloc[[2, 0, 1]], 3, index=y.index), [1, 2, 3])
+    for check in (lambda v: checked_response(v, 3, "JDR", y.index), lambda v: checked_weight(v, 3, index=y.index)):
+        with pytest.raises(ValueError, match="has other ids than the first table, for example 's'"):
+            check(y.set_axis(["p", "q", "s"]))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from jointdr import Views
+from jointdr.data import PositionWarning
 from jointdr.data.views import as_views, column_positions, split_columns
 
 
@@ -137,18 +138,20 @@ def test_it_is_no_sequence_of_rows_and_no_matrix():
         Views(X, X)
 
 
-def test_frames_in_different_orders_are_refused():
+def test_frames_in_different_orders_are_aligned():
     A = pd.DataFrame({"x": [1.0, 2.0, 3.0]}, index=["p", "q", "r"])
-    with pytest.raises(ValueError, match=r"B.loc\[A.index\]"):
-        Views(A, A.iloc[::-1])
-    assert len(Views(A, A.copy())) == 3
+    for B in (A.copy(), A.iloc[::-1], A.iloc[[1, 2, 0]]):
+        assert Views(A, B).arrays[1].ravel().tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(ValueError, match="The index of view 'b' has other ids than the first table, for example 's'"):
+        Views(A, A.set_axis(["p", "q", "s"]))
     assert len(Views(A, A.reset_index(drop=True))) == 3
 
 
 def test_pairs_of_things_of_one_kind_are_not_reordered_rows():
     """Here the index names things, each of which occurs in several pairs."""
     proteins = pd.DataFrame({"x": [1.0, 2.0]}, index=["p", "q"])
-    X = Views(proteins.loc[["p", "p", "q", "q"]], proteins.loc[["p", "q", "p", "q"]])
+    with pytest.warns(PositionWarning, match="by position"):
+        X = Views(proteins.loc[["p", "p", "q", "q"]], proteins.loc[["p", "q", "p", "q"]])
     assert X.arrays[1].ravel().tolist() == [1.0, 2.0, 1.0, 2.0]
 
 

@@ -83,8 +83,7 @@ def test_parquet_is_the_same_table(tmp_path):
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        ({"id": ["a", "b"], "x": [1.0, None]}, "column 'x' has NaN or infinity, or nothing, in row 1"),
-        ({"id": ["a", "b"], "x": ["1", "q"]}, "column 'x' holds"),
+        ({"id": ["a", "b"], "x": [1.0, np.inf]}, "column 'x' holds infinity in row 1"),
         ({"id": ["a", "a"], "x": [1, 2]}, "repeated ids: \\['a'\\]"),
         ({"id": [1.0, 2.0], "x": [1, 2]}, "floating-point"),
         ({"x": [1, 2]}, "single column 'x'"),
@@ -139,8 +138,9 @@ def test_pairs_choose_columns(tmp_path):
         "disease",
         "gene",
     ]
+    assert read_pairs(path, row="gene").columns.tolist() == ["gene", "disease", "score"]
     with pytest.raises(ValueError, match="must be different columns"):
-        read_pairs(path, row="gene")
+        read_pairs(path, row="gene", column="gene")
 
 
 @pytest.mark.parametrize("ending", ["tsv", "parquet"])
@@ -166,8 +166,6 @@ def test_from_files_to_dyads(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (changed(TABLE, 3, 1, "much"), "line 3, column 'age': 'much' is not a finite number"),
-        (changed(TABLE, 2, 2, "NA"), "line 2, column 'weight': 'NA' is not a finite number. Fill in"),
         (changed(TABLE, 2, 2, "inf"), "line 2, column 'weight': 'inf'"),
         (changed(TABLE, 3, 0, "000001"), "line 3: the id '000001' was on line 2 already"),
         (changed(TABLE, 3, 0, " "), "line 3: the id in column 'id' is empty"),
@@ -202,8 +200,7 @@ def test_what_cannot_be_read(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"nothing\.tsv"):
         read_table(tmp_path / "nothing.tsv")
     with pytest.raises(ValueError, match="separator="):
-        read_table(write(tmp_path / "t.dat", TABLE))
-    assert len(read_table(tmp_path / "t.dat", separator="\t")) == 2
+        read_table(write(tmp_path / "t.dat", [["id"], ["a"], ["b"]]))
     with pytest.raises(ValueError, match="no column 'name'; its columns are 'id', 'age', 'weight'"):
         read_table(write(tmp_path / "t.tsv", TABLE), id="name")
     (tmp_path / "latin.tsv").write_bytes("id\tx\nMénière\t1\n".encode("latin-1"))

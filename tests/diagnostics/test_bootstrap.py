@@ -258,8 +258,8 @@ def test_errors(data, monkeypatch):
         bootstrap(JDR(1), (A, B, A[:, :2]), y)
     fitted = JDR(2).fit((A, B), y)
     index = [f"row {i}" for i in range(len(y))]
-    with pytest.raises(ValueError, match="y has the index of the views in another order"):
-        bootstrap(fitted, tuple(pd.DataFrame(V, index=index) for V in (A, B)), pd.Series(y, index=index)[::-1])
+    with pytest.raises(ValueError, match="The index of y has other ids"):
+        bootstrap(fitted, tuple(pd.DataFrame(V, index=index) for V in (A, B)), pd.Series(y, index=[*index[1:], "row"]))
     with pytest.raises(ValueError, match="fitted to numbers"):
         bootstrap(JDR(2).fit_moments(fitted.moments_), (A, B), np.where(y > 0, "yes", "no"))
     with pytest.raises(ValueError, match="fitted on other rows"):

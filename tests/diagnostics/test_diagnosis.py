@@ -345,8 +345,8 @@ def test_what_cannot_be_diagnosed(bilinear, monkeypatch):
     index = [f"row {i}" for i in range(len(y))]
     tables = tuple(pd.DataFrame(V, index=index) for V in X.arrays)
     model = JDR(4).fit(tables, y)
-    with pytest.raises(ValueError, match="y has the index of the views in another order"):
-        diagnose(model, tables, pd.Series(y, index=index)[::-1])
+    with pytest.raises(ValueError, match="The index of y has other ids"):
+        diagnose(model, tables, pd.Series(y, index=[*index[1:], "row"]))
     with pytest.raises(ValueError, match="fitted to numbers"):
         diagnose(model, tables, np.where(y > 0, "yes", "no"))
     monkeypatch.setattr("jointdr.estimators.base.KEEP_MOMENTS_BYTES", 0)

@@ -183,10 +183,10 @@ def test_what_cannot_be(small):
     index = [f"row {i}" for i in range(len(y))]
     tables = tuple(pd.DataFrame(V, index=index) for V in X.arrays)
     turned = pd.Series(y, index=index)[::-1]
-    with pytest.raises(ValueError, match="y has the index of the views in another order"):
-        rank_profile(JDR(), tables, turned)
-    with pytest.raises(ValueError, match="sample_weight has the index of the views in another order"):
-        rank_profile(JDR(), tables, y, abs(turned))
+    with pytest.raises(ValueError, match="The index of y has other ids"):
+        rank_profile(JDR(), tables, turned.rename({"row 0": "row"}))
+    with pytest.raises(ValueError, match="The index of sample_weight has other ids"):
+        rank_profile(JDR(), tables, y, abs(turned).rename({"row 0": "row"}))
 
 
 def test_plot(small):

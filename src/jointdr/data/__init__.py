@@ -1,10 +1,10 @@
 """Input, checked once: views, responses, dyads with their ids and scores, splits."""
 
-from jointdr.data.columns import is_frame
+from jointdr.data.columns import is_frame, list_some
 from jointdr.data.dyads import Dyads, refuse_dyads
 from jointdr.data.groups import Groups, fold_groups, minor_groups
 from jointdr.data.ids import Entities, as_ids, entities, entities_of_numbers, index_of
-from jointdr.data.pairs import PairsWarning, Unmatched, UnmatchedWarning
+from jointdr.data.pairs import PairsWarning, Unmatched, UnmatchedWarning, choose_score, scores_in
 from jointdr.data.response import Transform, checked_numbers, checked_response, classes, fit_transform_of, indicators
 from jointdr.data.scores import Duplicates, is_implicit, scores_of_pairs, values_at
 from jointdr.data.similarities import new_similarities, require_symmetric
@@ -12,6 +12,7 @@ from jointdr.data.splits import BY, By, Split, splits
 from jointdr.data.tables import TableEncoder, TableWarning
 from jointdr.data.tails import HeavyTailWarning, Tail, tail_check, warn_if_heavy
 from jointdr.data.views import (
+    PositionWarning,
     Views,
     as_views,
     checked_weight,
@@ -30,6 +31,7 @@ __all__ = [
     "Groups",
     "HeavyTailWarning",
     "PairsWarning",
+    "PositionWarning",
     "Split",
     "TableEncoder",
     "TableWarning",
@@ -43,6 +45,7 @@ __all__ = [
     "checked_numbers",
     "checked_response",
     "checked_weight",
+    "choose_score",
     "classes",
     "column_positions",
     "default_name",
@@ -54,11 +57,13 @@ __all__ = [
     "indicators",
     "is_frame",
     "is_implicit",
+    "list_some",
     "minor_groups",
     "new_similarities",
     "raise_if_not_finite",
     "refuse_dyads",
     "require_symmetric",
+    "scores_in",
     "scores_of_pairs",
     "split_columns",
     "splits",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.runtime import Array
+from jointdr.runtime import MISSING, Array
 
 MOST_LEVELS = 30  # of a category that are features of their own, at most; those of fewer entities go together
 RARE, FEWEST = 0.01, 2  # the share, and the number, of entities below which a level, or a gap, is rare
@@ -21,7 +21,6 @@ CONSTANT = "constant where it is known"
 LONG_TEXT = "long text that nearly never repeats"
 MOSTLY = 0.9  # the share of numbers from which a column of text is one of numbers with gaps
 NAMES = re.compile(r"(^|[\s_.-])(name|label|symbol|title)$", re.IGNORECASE)
-MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "<na>", "nat", "-", "?", "."))
 BOOLEANS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"))
 DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 OTHER, ABSENT = "other", "missing"  # the levels of rare values and of gaps

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from jointdr.data.ids import checked_names, entities, ids_of_entities, index_ids
+from jointdr.data.ids import checked_names, entities, ids_of_entities, index_ids, scores_in_order
+from jointdr.data.matching import match_columns
 from jointdr.data.pair_rows import PairRows
 from jointdr.data.pairs import Observed, Unmatched, choose_observed, join_scores, read_listed
 from jointdr.data.response import checked_numbers
@@ -32,6 +33,7 @@ from jointdr.data.similarities import (
     similarities_between,
     table_and_ids,
 )
+from jointdr.data.tables import TableEncoder
 from jointdr.data.views import Views, as_views, default_name
 from jointdr.engines import Grid, Means
 from jointdr.moments import Moments
@@ -56,10 +58,12 @@ class Dyads:
     Parameters
     ----------
     Y : (m_A, m_B) array, DataFrame or SciPy sparse matrix
-        The score of row entity i and column entity j.
+        The score of row entity i and column entity j. A DataFrame is brought into the order of the ids of A and B, if
+        these have any.
     A, B : tables of shape (m_A, n_1) and (m_B, n_2), optional
-        Features of the row and of the column entities: NumPy arrays, DataFrames (their column names are kept) or SciPy
-        sparse matrices (never densified). None: they have none, n is 0.
+        Features of the row and of the column entities: NumPy arrays, SciPy sparse matrices (never densified), or
+        DataFrames of pandas or polars, whose columns may hold text, dates and gaps, see `jointdr.data.TableEncoder`.
+        None: they have none, n is 0.
     observed : None, "stored" or a boolean (m_A, m_B) mask, dense or sparse
         None: every pair is observed, and one that a sparse Y does not store has the score 0, as in the paper.
         ``"stored"``: only the pairs that the sparse Y stores, with a stored 0 being a score. A mask: only those pairs;
@@ -70,6 +74,8 @@ class Dyads:
     row_similarity, column_similarity : (m, m) array, DataFrame or SciPy sparse matrix, or dict of these; optional
         Similarities between all entities of a kind, symmetric: one, which is named "similarity", or several by name. A
         DataFrame is brought into the order of the ids, which must be its own.
+    row_encoder, column_encoder : TableEncoder, optional
+        What makes features of DataFrames with columns of any kind; by default one with its own defaults.
     names : pair of str
         What the two kinds are called.
 
@@ -116,15 +122,19 @@ class Dyads:
         *,
         row_similarity: Any = None,
         column_similarity: Any = None,
+        row_encoder: TableEncoder | None = None,
+        column_encoder: TableEncoder | None = None,
         names: tuple[str, str] = (default_name(0), default_name(1)),
     ) -> None:
         self.names = checked_names(names)
         tables = (np.zeros((m, 0)) if X is None else X for X, m in zip((A, B), shape_of_scores(Y), strict=True))
-        sides = tuple(entities(X, name) for X, name in zip(tables, self.names, strict=True))
+        makers = (row_encoder, column_encoder)
+        sides = tuple(entities(X, name, maker) for X, name, maker in zip(tables, self.names, makers, strict=True))
         self.A, self.B = sides[0].X, sides[1].X
         self.feature_names = (sides[0].feature_names, sides[1].feature_names)
         self.encoders = (sides[0].encoder, sides[1].encoder)
         self.labels: Labels = (sides[0].labels, sides[1].labels)
+        Y, observed = scores_in_order(Y, observed, (sides[0].ids, sides[1].ids))
         self.Y = checked_scores(Y, (self.A.shape[0], self.B.shape[0]), self.names, observed)
         self.is_complete = observed is None
         similarities, ids = [], []
@@ -154,6 +164,8 @@ class Dyads:
         duplicates: Duplicates | Literal["auto"] = "auto",
         row_similarity: Any = None,
         column_similarity: Any = None,
+        row_encoder: TableEncoder | None = None,
+        column_encoder: TableEncoder | None = None,
         names: tuple[str, str] = (default_name(0), default_name(1)),
     ) -> Dyads:
         """Dyads from long tables of pandas or polars, joined by id.
@@ -172,12 +184,15 @@ class Dyads:
             pair scores 1. Pairs without a score are left out.
         row_id, column_id : str, optional
             The columns of `rows` and `columns` that hold the ids; by default a pandas index that is not just
-            0, 1, 2, ..., otherwise the first column.
+            0, 1, 2, ..., otherwise the first column. Where the ids of these columns do not agree with those of `pairs`,
+            the columns that agree best are taken, with a warning.
+        row_encoder, column_encoder : TableEncoder, optional
+            What makes features of `rows` and `columns`: ``TableEncoder(drop=["date"])``, or one that was fitted before.
         observed : {"auto", "all", "stored"} or None
             Whether pairs that are not listed have the score 0 ("all", or None), or none ("stored"). ``"auto"``: none,
             where 0 is far from all scores (their median is more than two interquartile ranges away), and otherwise 0.
         duplicates : {"auto", "error", "mean", "sum", "max", "last"}
-            What is done with a pair that is listed more than once; ``"auto"`` takes the mean of its scores, and says so.
+            What is done with a pair that is listed more than once; ``"auto"`` takes the mean of its scores and says so.
         row_similarity, column_similarity : matrix or dict of matrices, optional
             As in `Dyads`; a matrix without labels is in the order of the entity table.
         names : pair of str
@@ -198,13 +213,15 @@ class Dyads:
         >>> Dyads.from_tables(known, drugs, targets, names=("drug", "target"))
         Dyads(drug: 2 × 1, target: 3 × 1, all 6 pairs, 2 of them stored)
         """
+        (row, column), (row_id, column_id) = match_columns(pairs, (row, column), (rows, columns), (row_id, column_id))
         listed = read_listed(pairs, row, column, score)
         A, row_ids = table_and_ids(rows, row_id, row_similarity, listed.rows, "row")
         B, column_ids = table_and_ids(columns, column_id, column_similarity, listed.columns, "column")
         Y, unmatched = join_scores(listed, row_ids, column_ids, duplicates)
         known_alone = choose_observed(observed, Y.data)
-        similarities = {"row_similarity": row_similarity, "column_similarity": column_similarity}
-        dyads = cls(Y, A, B, known_alone, row_ids, column_ids, **similarities, names=names)
+        more = {"row_similarity": row_similarity, "column_similarity": column_similarity}
+        more |= {"row_encoder": row_encoder, "column_encoder": column_encoder}
+        dyads = cls(Y, A, B, known_alone, row_ids, column_ids, **more, names=names)
         dyads.unmatched = unmatched
         unmatched.warn_if_any(len(listed.rows))
         return dyads

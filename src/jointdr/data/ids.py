@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from jointdr.data.columns import is_frame
+from jointdr.data.columns import as_frame, is_frame
 from jointdr.data.tables import TableEncoder, encode_table
 from jointdr.data.views import Views, raise_if_not_finite
-from jointdr.runtime import Array, take_rows, to_numpy
+from jointdr.runtime import Array, is_sparse, take_rows, to_numpy
+
+AXES = ("index", "columns")
 
 
 @dataclass(frozen=True)
@@ -58,10 +61,27 @@ def entities(X: Any, name: str, encoder: TableEncoder | None = None) -> Entities
     """
     if not is_frame(X) or 0 in X.shape:
         return entities_of_numbers(X, name)
+    X = _with_ids_as_index(X, encoder)
     encoder, encoded = encode_table(X, name, encoder)
+    if encoder is not None:
+        encoder.id_column_ = encoder.id_column_ or _name_of_index(X)
     if encoder is None or encoded is None:
         return replace(entities_of_numbers(X, name), encoder=encoder)
     return Entities(encoded, encoder.get_feature_names_out(), index_ids(X, f"the index of {name!r}"), encoder=encoder)
+
+
+def _with_ids_as_index(X: Any, encoder: TableEncoder | None) -> Any:
+    """A table whose ids stand in the column in which a fitted table had them, with these as its index."""
+    column = getattr(encoder, "id_column_", None)
+    if column is None or not hasattr(X, "iloc") or column not in X.columns or index_ids(X, "the index") is not None:
+        return X
+    ids = as_ids(X[column], f"column {column!r}")
+    return X.drop(columns=[column]).set_axis(list(ids), axis=0)
+
+
+def _name_of_index(X: Any) -> str | None:
+    name = getattr(getattr(X, "index", None), "name", None)
+    return name if isinstance(name, str) and name else None
 
 
 def entities_of_numbers(X: Any, name: str) -> Entities:
@@ -131,8 +151,8 @@ def ids_of_entities(
     """
     if of_features is not None and of_scores is not None and not np.array_equal(of_features, of_scores):
         raise ValueError(
-            f"The labels of Y and of the feature table disagree on {what}: bring both into one order, for example "
-            "with Y.loc[A.index, B.index], or join long tables with Dyads.from_tables."
+            f"The labels of Y and of the feature table disagree on {what}: give scores of the same entities, for "
+            "example Y.loc[A.index, B.index], or join long tables with Dyads.from_tables."
         )
     if given is not None:
         ids = as_ids(given, what)
@@ -146,6 +166,28 @@ def ids_of_entities(
     return ids
 
 
+def scores_in_order(Y: Any, observed: Any, ids: Sequence[Array | None]) -> tuple[Any, Any]:
+    """A DataFrame of scores, and the mask of those that are observed, with rows and columns in the order of these ids.
+
+    Other labels than these ids are left to `ids_of_entities`, which refuses them.
+    """
+    for axis, own in enumerate(ids):
+        labels = index_ids(Y, f"the {AXES[axis]} of Y", AXES[axis])
+        if labels is None or own is None or len(labels) != len(own) or np.array_equal(labels, own):
+            continue
+        where = index_of(labels)
+        if any(name not in where for name in own.tolist()):
+            continue
+        at = np.array([where[name] for name in own.tolist()])
+        Y = Y.iloc[at] if axis == 0 else Y.iloc[:, at]
+        if hasattr(observed, "iloc"):
+            observed = observed.iloc[at] if axis == 0 else observed.iloc[:, at]
+        elif observed is not None and not isinstance(observed, str):
+            mask = sparse.csr_array(observed) if is_sparse(observed) else np.asarray(observed)
+            observed = mask[at] if axis == 0 else mask[:, at]
+    return Y, observed
+
+
 def separate_ids(table: Any, id_column: str | None, name: str) -> tuple[Any, Array]:
     """A table of entities without its id column, and the ids: that column, a pandas index, or the first column."""
     if not hasattr(table, "columns"):
@@ -156,8 +198,9 @@ def separate_ids(table: Any, id_column: str | None, name: str) -> tuple[Any, Arr
             return table, ids
         id_column = next(iter(table.columns))
     ids = as_ids(column_of(table, id_column, name), f"column {id_column!r} of {name!r}")
-    rest = table.drop(columns=[id_column]) if hasattr(table, "iloc") else table.drop(id_column)
-    return rest, ids
+    if not hasattr(table, "iloc"):
+        table = as_frame(table)
+    return table.drop(columns=[id_column]).set_axis(pd_index(ids, id_column), axis=0), ids
 
 
 def index_of(ids: Array) -> dict[Any, int]:
@@ -165,7 +208,15 @@ def index_of(ids: Array) -> dict[Any, int]:
     return {name: i for i, name in enumerate(ids.tolist())}
 
 
+def pd_index(ids: Array, name: str) -> Any:
+    """Ids as an index of pandas."""
+    import pandas as pd
+
+    return pd.Index(ids.tolist(), name=name, dtype=object)
+
+
 def column_of(table: Any, name: str, what: str) -> Array:
+    """The values of a column."""
     if name not in list(table.columns):
         raise ValueError(f"{what!r} has no column {name!r}; its columns are {list(table.columns)}.")
     return np.asarray(table[name].to_numpy())

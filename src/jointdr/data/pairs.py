@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ import numpy as np
 from jointdr.data.columns import as_text, is_gap, list_some
 from jointdr.data.ids import as_ids, column_of, index_of
 from jointdr.data.scores import Duplicates, scores_of_pairs
-from jointdr.runtime import Array, check_choice
+from jointdr.runtime import Array, as_number, check_choice
 
 Observed = Literal["auto", "all", "stored"] | None
 FAR = 2.0  # interquartile ranges from 0 of the median score, beyond which 0 is no score that a pair could have
@@ -68,24 +69,30 @@ class Listed:
 
 def read_listed(pairs: Any, row: str | None, column: str | None, score: str | None) -> Listed:
     """The pairs of a table; parameters as in `Dyads.from_tables`. Pairs without a score are left out."""
-    i, j, names = ids_of_pairs(pairs, row, column)
-    score = _choose_score(pairs, names) if score is None else score
-    if score is None:
-        return Listed(i, j, np.ones(len(i)), False)
-    values = scores_in(column_of(pairs, score, "pairs"), score)
+    row, column = columns_of_ids(pairs, row, column)
+    names = [name for name in pairs.columns if name not in (row, column)]
+    score = choose_score(pairs, names) if score is None else score
+    values = np.ones(len(pairs)) if score is None else scores_in(_series(pairs, score), score)
     missing = np.isnan(values)
     if missing.all():
         raise ValueError(f"column {score!r} of pairs has no scores.")
-    if missing.any():
-        warnings.warn(
-            f"{missing.sum()} of {len(i)} pairs have no {score!r} and are left out.", PairsWarning, stacklevel=4
-        )
-        i, j, values = i[~missing], j[~missing], values[~missing]
+    kept = ~missing
+    for name, without in ((score, missing), *((name, _without_id(pairs, name)) for name in (row, column))):
+        if without.any():
+            warnings.warn(
+                f"{without.sum()} of {len(pairs)} pairs have no {name!r} and are left out.", PairsWarning, stacklevel=4
+            )
+            kept &= ~without
+    i, j = (
+        as_ids(column_of(pairs, name, "pairs")[kept], f"column {name!r} of pairs", unique=False)
+        for name in (row, column)
+    )
+    values = values[kept]
     return Listed(i, j, values, bool((values != 1).any()))
 
 
-def ids_of_pairs(pairs: Any, row: str | None, column: str | None) -> tuple[Array, Array, list[str]]:
-    """The row id and the column id of every listed pair, and the other columns; parameters as in `Dyads.from_tables`."""
+def columns_of_ids(pairs: Any, row: str | None, column: str | None) -> tuple[str, str]:
+    """The columns of ids: as given, or the first two."""
     if not hasattr(pairs, "columns"):
         raise TypeError(f"pairs must be a pandas or polars DataFrame, but got {type(pairs).__name__}.")
     names = list(pairs.columns)
@@ -93,12 +100,11 @@ def ids_of_pairs(pairs: Any, row: str | None, column: str | None) -> tuple[Array
         raise ValueError(f"pairs needs a column of row ids and one of column ids, but has the columns {names}.")
     row = next(name for name in names if name != column) if row is None else row
     column = next(name for name in names if name != row) if column is None else column
-    i, j = (as_ids(column_of(pairs, c, "pairs"), f"column {c!r} of pairs", unique=False) for c in (row, column))
-    return i, j, [name for name in names if name not in (row, column)]
+    return row, column
 
 
-def _choose_score(pairs: Any, names: list[str]) -> str | None:
-    """The column of scores: the first after the ids if it has numbers, or else the only one that has."""
+def choose_score(pairs: Any, names: Sequence[str]) -> str | None:
+    """The column of scores: the first of these if it has numbers, or else the only one that has; None without any."""
     numbers = [name for name in names if _has_numbers(pairs, name)]
     if numbers and (numbers[0] == names[0] or len(numbers) == 1):
         return numbers[0]
@@ -116,30 +122,57 @@ def _choose_score(pairs: Any, names: list[str]) -> str | None:
 
 
 def _has_numbers(pairs: Any, name: str) -> bool:
-    try:
-        return not np.isnan(scores_in(column_of(pairs, name, "pairs"), name)).all()
-    except ValueError:
-        return False
+    """Whether at least half of what a column has are numbers; one that is not is an error later."""
+    series = _series(pairs, name)
+    text = as_text(series, name)
+    if text is None:
+        from pandas.api import types
+
+        return (types.is_numeric_dtype(series) or types.is_bool_dtype(series)) and bool(series.notna().any())
+    known = text[~is_gap(text)]
+    return len(known) > 0 and np.isnan([as_number(value, False) for value in known]).mean() < 0.5
 
 
-def scores_in(values: Array, name: str) -> Array:
-    """A column of scores as floats, NaN where there is none."""
+def _series(pairs: Any, name: str) -> Any:
     import pandas as pd
 
-    series = pd.Series(values)
+    values = column_of(pairs, name, "pairs")
+    return pairs[name] if hasattr(pairs, "iloc") else pd.Series(values)
+
+
+def _without_id(pairs: Any, name: str) -> Array:
+    series = _series(pairs, name)
+    gaps = np.asarray(series.isna())
     text = as_text(series, name)
-    try:
-        if text is None:
-            numbers = series.to_numpy(dtype=float, na_value=np.nan)
-        else:
-            gaps = is_gap(text)
-            numbers = np.full(len(text), np.nan)
-            numbers[~gaps] = text[~gaps].astype(float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"column {name!r} of pairs holds scores that are not numbers: {error}.") from None
+    return gaps if text is None else gaps | (text == "")
+
+
+def scores_in(values: Any, name: str) -> Array:
+    """A column of scores of a pandas table as floats, NaN where there is none."""
+    text = as_text(values, name)
+    if text is None:
+        try:
+            numbers = values.to_numpy(dtype=float, na_value=np.nan)
+        except (TypeError, ValueError):
+            raise ValueError(f"column {name!r} of pairs holds {values.dtype}, not scores.") from None
+    else:
+        gaps = is_gap(text)
+        numbers = np.array([np.nan if gap else as_number(value, False) for value, gap in zip(text, gaps, strict=True)])
+        if (strange := np.isnan(numbers) & ~gaps).any():
+            at = int(np.argmax(strange))
+            raise ValueError(
+                f"column {name!r} of pairs holds scores that are not numbers: {text[at]!r} {_place(values, at)}. "
+                "Give numbers, and leave out what is not known."
+            )
     if np.isinf(numbers).any():
-        raise ValueError(f"column {name!r} of pairs contains infinity (first at {int(np.argmax(np.isinf(numbers)))}).")
+        at = int(np.argmax(np.isinf(numbers)))
+        raise ValueError(f"column {name!r} of pairs contains infinity (first {_place(values, at)}).")
     return numbers
+
+
+def _place(values: Any, at: int) -> str:
+    """Where a value stands, for messages: by the line of its file, if its index has these."""
+    return f"on line {values.index[at]}" if values.index.name == "line" else f"at position {at}"
 
 
 def join_scores(

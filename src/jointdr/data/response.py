@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils.validation import column_or_1d
 
-from jointdr.data.views import SPLIT_HINT, require_same_order
+from jointdr.data.views import SPLIT_HINT, in_order
 from jointdr.runtime import Array, check_integer, is_foreign, to_numpy
 
 RESPONSES = ("auto", "identity", "rank", "clip", "slices", "class")
@@ -203,13 +203,13 @@ def indicators(which: Array, n: int) -> Array:
 def checked_response(y: Any, n_rows: int, caller: str, index: Any = None) -> Array:
     """The response as it was given: finite floats of shape (rows,) or (rows, q), or labels of shape (rows,).
 
-    A Series or DataFrame y must not have the index of the views, if that is given, in another order.
+    A Series or DataFrame y comes in the order of the index of the views, if that is given.
     """
     if y is None:
         raise ValueError(
             f"{caller} requires y to be passed, but the target y is None: give the response as fit(X, y). {SPLIT_HINT}"
         )
-    require_same_order(y, index, "y")
+    y = in_order(y, index, "y")
     is_category = str(getattr(y, "dtype", "")) == "category"
     y = np.asarray(to_numpy(y) if is_foreign(y) else y)
     if y.dtype.kind == "O" or is_category:

@@ -6,13 +6,10 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from jointdr.data.columns import (
@@ -31,6 +28,9 @@ from jointdr.data.columns import (
     number_columns,
 )
 from jointdr.runtime import Array, checked_array
+
+if TYPE_CHECKING:
+    from sklearn.compose import ColumnTransformer
 
 
 class TableWarning(UserWarning):
@@ -62,6 +62,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         The same as scikit-learn's own pieces.
     names_ : (m,) array of str, or None
         The names of the entities of the fitted table.
+    id_column_ : str or None
+        The column, or the name of the index, that had the ids of the fitted table, where `Dyads` fitted it.
 
     Examples
     --------
@@ -105,6 +107,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ]
         self.columns_ = tuple(_mark_gaps(frame, columns))
         self.names_ = None if called is None else display_names(frame, called.name)
+        self.id_column_: str | None = None
         self.__dict__.pop("transformer_", None)
         return self
 
@@ -116,6 +119,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         columns that mark gaps.
         """
         import pandas as pd
+        from sklearn.compose import ColumnTransformer  # which are slow to import
+        from sklearn.impute import SimpleImputer
+        from sklearn.preprocessing import OneHotEncoder
 
         numbers, categories = self._of_kinds(NUMBERS), self._of_kinds(("category",))
         pieces: list[tuple[str, Any, list[str]]] = []
@@ -142,8 +148,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         more = sorted(given.difference(self.feature_names_in_))
         if used and len(absent) == len(used):
             raise ValueError(
-                f"A table has none of the columns that were fitted, {list_some(absent)}, but {list_some(more) or 'none'}: "
-                "give it the names of these."
+                f"A table has none of the features that were fitted, {list_some(absent)}, but "
+                f"{list_some(more) or 'no others'}: give its columns the names of these."
             )
         said = {
             "without the columns": absent,
@@ -221,7 +227,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def to_arrays(self, prefix: str) -> dict[str, Array]:
         """The treatment of all columns as plain arrays."""
         columns = self.columns_
-        return {
+        own = {} if self.id_column_ is None else {f"{prefix}.id_column": np.array([self.id_column_])}
+        return own | {
             f"{prefix}.columns": np.array([c.name for c in columns], dtype=str),
             f"{prefix}.kinds": np.array([KINDS.index(c.kind) for c in columns], dtype=np.int64),
             f"{prefix}.fills": np.array([c.fill for c in columns], dtype=float),
@@ -254,6 +261,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if any((c.kind == "category") != (len(c.levels) > 0) for c in encoder.columns_):
             raise ValueError("its categories have no levels")
         encoder.n_features_in_, encoder.names_ = n, None
+        own = checked_array(arrays, f"{prefix}.id_column", (1,), "U") if f"{prefix}.id_column" in arrays else None
+        encoder.id_column_ = None if own is None else str(own[0])
         encoder.feature_names_in_ = names.astype(object)
         return encoder
 
@@ -271,7 +280,7 @@ def _mark_gaps(frame: Any, columns: Sequence[Column]) -> list[Column]:
     return found
 
 
-def encode_table(X: Any, name: str, fitted: TableEncoder | None = None) -> tuple[TableEncoder | None, Array | None]:
+def encode_table(X: Any, name: str, encoder: TableEncoder | None = None) -> tuple[TableEncoder | None, Array | None]:
     """The encoder of a DataFrame, and its features; None for one of finite numbers, whose features are as they are.
 
     Parameters
@@ -279,16 +288,18 @@ def encode_table(X: Any, name: str, fitted: TableEncoder | None = None) -> tuple
     X : DataFrame of pandas or polars
     name : str
         The name of the entities, for messages.
-    fitted : TableEncoder, optional
-        That of the table that a model was fitted to, which takes columns in any order.
+    encoder : TableEncoder, optional
+        That of the table that a model was fitted to, which takes columns in any order; or one that is not fitted yet,
+        of which a copy is.
     """
     plain = is_plain(X)
-    if fitted is not None:
-        same = plain and [str(c) for c in X.columns] == fitted.feature_names_in_.tolist() and fitted.keeps_numbers
-        return fitted, None if same else fitted.transform(X)
-    encoder = TableEncoder()
-    if plain:
-        return (encoder.fit(X) if all(isinstance(c, str) for c in X.columns) else None), None
+    if hasattr(encoder, "columns_"):
+        assert encoder is not None
+        same = plain and [str(c) for c in X.columns] == encoder.feature_names_in_.tolist() and encoder.keeps_numbers
+        return encoder, None if same else encoder.transform(X)
+    if encoder is None and plain:
+        return (TableEncoder().fit(X) if all(isinstance(c, str) for c in X.columns) else None), None
+    encoder = TableEncoder() if encoder is None else clone(encoder)
     encoded = encoder.fit_transform(X)
     encoder.warn_of_losses(name)
     return encoder, encoded

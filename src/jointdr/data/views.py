@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
@@ -17,6 +18,10 @@ ColumnGroups = Sequence[Any] | Mapping[str, Any]
 SPLIT_HINT = "To cross-validate, wrap the views as Views(A, B): scikit-learn splits a bare list by views, not by rows."
 
 LARGEST_WEIGHT = 1e100  # weights are squared, and multiplied by squares: beyond this, or below its inverse, that fails
+
+
+class PositionWarning(UserWarning):
+    """Rows with different ids are taken together by position."""
 
 
 class Views:
@@ -57,7 +62,7 @@ class Views:
         for name, X in zip(names, tables, strict=True):
             if isinstance(X, Views):
                 raise TypeError(f"view {name!r} is a Views itself; give the tables, for example Views(A, B).")
-        _require_one_order(tables)
+        tables = _in_one_order(tables, names)
         self.names = names
         self.feature_names = tuple(_column_names(X) for X in tables)
         self.index = next((X.index for X in tables if hasattr(X, "iloc")), None)
@@ -124,29 +129,45 @@ class Views:
         return f"Views({tables})"
 
 
-def _require_one_order(tables: Sequence[Any]) -> None:
-    frames = [X for X in tables if hasattr(X, "iloc")]
-    if any(_is_reordered(X, frames[0].index) for X in frames[1:]):
+def _in_one_order(tables: Sequence[Any], names: Sequence[str]) -> tuple[Any, ...]:
+    """The tables with the rows of all DataFrames in the order of the first one."""
+    index = next((X.index for X in tables if hasattr(X, "iloc")), None)
+    return tuple(in_order(X, index, f"view {name!r}") for X, name in zip(tables, names, strict=True))
+
+
+def in_order(values: Any, index: Any, name: str) -> Any:
+    """A Series or DataFrame with its rows in the order of an index that has the same ids; anything else as it is.
+
+    Raises
+    ------
+    ValueError
+        Where it has other ids. An index that is just 0, 1, 2, ... has none: then rows belong together by position.
+    """
+    if index is None or not hasattr(values, "iloc") or len(values.index) != len(index) or values.index.equals(index):
+        return values
+    if not (values.index.is_unique and index.is_unique):
+        if _has_ids(values.index) and _has_ids(index):
+            warnings.warn(
+                f"The index of {name} is not that of the first table, and ids come again in it, so that rows are taken "
+                "together by position: .reset_index(drop=True) says that this is meant.",
+                PositionWarning,
+                stacklevel=5,
+            )
+        return values
+    at = index.get_indexer(values.index)
+    if (at >= 0).all():
+        return values.iloc[np.argsort(at)]
+    if _has_ids(values.index) and _has_ids(index):
+        other = values.index[int(np.argmin(at))]
         raise ValueError(
-            "The DataFrames have the same index in different orders. Rows belong together by position: "
-            "bring them into one order first, for example with B = B.loc[A.index]."
+            f"The index of {name} has other ids than the first table, for example {other!r}: give the same rows. If "
+            "they belong together by position, say so with .reset_index(drop=True)."
         )
+    return values
 
 
-def require_same_order(values: Any, index: Any, name: str) -> None:
-    """Refuse a Series (or DataFrame) that has the index of the views in another order."""
-    if index is not None and hasattr(values, "iloc") and _is_reordered(values, index):
-        raise ValueError(
-            f"{name} has the index of the views in another order. Rows belong together by position: "
-            f"bring it into their order first, for example with {name} = {name}.loc[A.index]."
-        )
-
-
-def _is_reordered(X: Any, index: Any) -> bool:
-    """Whether the same rows come in another order; an index with repeats names things that occur in several rows."""
-    if len(X.index) != len(index) or X.index.equals(index) or not (X.index.is_unique and index.is_unique):
-        return False
-    return set(X.index) == set(index)
+def _has_ids(index: Any) -> bool:
+    return not (type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1)
 
 
 def default_name(k: int) -> str:
@@ -238,7 +259,7 @@ def checked_weight(sample_weight: Any, n_rows: int, minimum: int = 2, index: Any
     """Sample weights as a finite, non-negative float64 vector, positive for at least `minimum` rows, or None."""
     if sample_weight is None:
         return None
-    require_same_order(sample_weight, index, "sample_weight")
+    sample_weight = in_order(sample_weight, index, "sample_weight")
     try:
         given = np.asarray(to_numpy(sample_weight))
         w = given.astype(np.float64, casting="unsafe" if given.dtype.kind == "O" else "same_kind")

@@ -8,7 +8,7 @@ from jointdr.datasets.hpo import GeneDiseases, load_hpo
 from jointdr.datasets.matrices import read_matrix
 from jointdr.datasets.networks import Network, read_edges, read_humannet, read_mimminer, read_similarity
 from jointdr.datasets.ontology import Annotations, Ontology, propagate_terms, read_obo, tfidf
-from jointdr.datasets.readers import read_attributes, read_disgenet, read_pairs, read_table
+from jointdr.datasets.readers import ReadingWarning, read_attributes, read_disgenet, read_pairs, read_table, read_text
 from jointdr.datasets.sequences import sequence_features
 from jointdr.datasets.similarity import kernel_features, similarity_groups
 from jointdr.datasets.spectral import SpectralReport, lsa_features, spectral_features
@@ -28,6 +28,7 @@ __all__ = [
     "GeneDiseases",
     "Network",
     "Ontology",
+    "ReadingWarning",
     "Sample",
     "SpectralReport",
     "SyntheticModel",
@@ -57,6 +58,7 @@ __all__ = [
     "read_scores",
     "read_similarity",
     "read_table",
+    "read_text",
     "sequence_features",
     "similarity_groups",
     "spectral_features",

@@ -134,7 +134,7 @@ def read_deepdta(
     Y = _scores(folder / "Y", (len(drugs), len(targets)), affinity)
     known = ~np.isnan(Y)
     fold = _folds(folder / "folds", int(np.sum(known)))
-    similarities = {
+    similarities: dict[str, Any] = {
         "row_similarity": _similarities(folder, DRUG_SIMILARITIES, "chemical", len(drugs)),
         "column_similarity": _similarities(folder, TARGET_SIMILARITIES, "smith_waterman", len(targets)),
     }

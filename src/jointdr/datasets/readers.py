@@ -3,69 +3,130 @@
 from __future__ import annotations
 
 import os
+import warnings
+from math import isnan
 from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.data import as_ids
+from jointdr.data import as_ids, choose_score, list_some, scores_in
 from jointdr.runtime import (
     EXPANSION,
     AnyPath,
     Array,
     MemoryBudgetError,
+    TableLines,
     after_header,
+    as_number,
     column_index,
+    is_missing,
     most_bytes,
-    open_text,
     parse_id,
     parse_number,
-    parse_numbers,
     read_lines,
     require_new,
-    separator_of,
+    table_lines,
 )
 
 
-def read_table(path: AnyPath, *, id: str | None = None, separator: str | None = None) -> Any:
+class ReadingWarning(UserWarning):
+    """A file was read in one way that might be meant in another."""
+
+
+def read_table(
+    path: AnyPath, *, id: str | None = None, separator: str | None = None, header: bool | None = None
+) -> Any:
     """A table of entities and their features, for `Dyads` and `Dyads.from_tables`.
 
     Parameters
     ----------
     path : path
-        ``.csv``, ``.tsv``, ``.tab`` or ``.txt``, plain or with ``.gz``, with the names of the columns on the first
-        line; or ``.parquet``, which takes pyarrow.
+        ``.csv``, ``.tsv``, ``.tab``, ``.txt`` or another name, plain or with ``.gz``; ``.xlsx``, which takes openpyxl;
+        or ``.parquet``, which takes pyarrow.
     id : str, optional
         The column of ids; by default the first (of a Parquet file that pandas wrote with an index: the index).
     separator : str, optional
-        Between fields; by default according to the ending of the name.
+        Between fields; by default as the ending of the name says or, where that does not fit, as the lines show.
+    header : bool, optional
+        Whether the first line has the names of the columns; by default as it looks. Without names the columns are
+        called id, x1, x2, ....
 
     Returns
     -------
     DataFrame
-        Features as floats, indexed by id. ``000001`` stays ``000001``.
+        Indexed by id; ``000001`` stays ``000001``. Columns of numbers are floats, NaN where there is none (an empty
+        field, NA, ?, -); all other columns are text, with None for gaps. `jointdr.data.TableEncoder` makes features of
+        them. With semicolons between fields, 0,5 is a number.
 
     Raises
     ------
     ValueError
-        With file, line and column, for fields that are not finite numbers, lines that are too short or too long, and
-        ids that are missing or occur twice.
+        With file, line and column, for infinity, lines that are too short or too long, and ids that are missing or
+        occur twice.
     """
     if os.fspath(path).lower().endswith((".parquet", ".pq")):
         return _parquet_table(path, id)
-    header, rows = after_header(path, read_lines(path, separator or separator_of(path), quoted=True))
-    _require_columns(path, header)
-    at = 0 if id is None else column_index(path, header, id)
-    names = header[:at] + header[at + 1 :]
-    seen: dict[str, int] = {}
-    values: list[Array] = []
-    for number, fields in rows:
-        require_new(path, number, parse_id(path, number, fields.pop(at), f"id in column {header[at]!r}"), seen)
-        values.append(parse_numbers(path, number, fields, lambda i: f"column {names[i]!r}"))
-    _require_lines(path, seen)
+    table = table_lines(path, separator, header)
+    _require_columns(path, table.names)
+    _warn_of_header(path, table, header)
+    at = 0 if id is None else column_index(path, table.names, id)
+    names = table.names[:at] + table.names[at + 1 :]
+    text: set[int] = set()
+    ids, numbers, texts, found = _read_columns(path, table, at, text)
+    if found:  # columns that began with numbers: read again as text
+        text |= found
+        ids, numbers, texts, _ = _read_columns(path, table, at, text)
     import pandas as pd
 
-    index = pd.Index(list(seen), name=header[at], dtype=object)
-    return pd.DataFrame(np.array(values), index=index, columns=names)
+    index = pd.Index(ids, name=table.names[at], dtype=object)
+    numeric = [name for k, name in enumerate(names) if k not in text]
+    features = pd.DataFrame(numbers, index=index, columns=numeric)
+    if not text:
+        return features
+    columns = {names[k]: pd.Series(values, index=index, dtype=object) for k, values in texts.items()}
+    return pd.concat([features, pd.DataFrame(columns, index=index)], axis=1)[names]
+
+
+def _read_columns(
+    path: AnyPath, table: TableLines, at: int, text: set[int]
+) -> tuple[list[str], Array, dict[int, list[str | None]], set[int]]:
+    """The ids in column `at`, and the other columns: those in `text`, which may grow, as text, the others as numbers.
+
+    The last set has columns that turned out to be text when some of their fields had been read as numbers.
+    """
+    names = table.names[:at] + table.names[at + 1 :]
+    seen: dict[str, int] = {}
+    rows: list[Array] = []
+    texts: dict[int, list[str | None]] = {k: [] for k in sorted(text)}
+    late: set[int] = set()
+    numeric = [k for k in range(len(names)) if k not in text]
+    for number, fields in table.read():
+        require_new(path, number, parse_id(path, number, fields.pop(at), f"id in column {table.names[at]!r}"), seen)
+        try:
+            values = np.array(fields if not text else [fields[k] for k in numeric], dtype=float)
+        except ValueError:
+            values = np.array([as_number(fields[k], table.has_decimal_commas) for k in numeric])
+            strange = [
+                k for k, value in zip(numeric, values, strict=True) if isnan(value) and not is_missing(fields[k])
+            ]
+            for k in strange:
+                column = numeric.index(k)
+                if any(not isnan(row[column]) for row in rows):
+                    late.add(k)
+                    continue
+                text.add(k)
+                texts[k] = [None] * len(rows)
+                rows = [np.delete(row, column) for row in rows]
+                values = np.delete(values, column)
+                numeric.remove(k)
+        if np.isinf(values).any():
+            column = numeric[int(np.argmax(np.isinf(values)))]
+            parse_number(path, number, fields[column], f"column {names[column]!r}")
+        rows.append(values)
+        for k, column_of_text in texts.items():
+            column_of_text.append(None if is_missing(fields[k]) else fields[k].strip())
+    _require_lines(path, seen)
+    return list(seen), np.array(rows).reshape(len(rows), len(numeric)), texts, late
 
 
 def read_attributes(path: AnyPath) -> Any:
@@ -74,27 +135,61 @@ def read_attributes(path: AnyPath) -> Any:
     Parameters
     ----------
     path : path
-        As for `read_table`; the first column (or the named index of a Parquet file) has the ids.
+        As for `read_table`; the first column (or the named index of a Parquet file) has the ids. A list of ids alone,
+        under a name, is a table without columns.
 
     Returns
     -------
     DataFrame
         For example for `jointdr.plot.embedding_map`, or a report: names to be read, and groups to be coloured by.
     """
-    import pandas as pd
-
     name = os.fspath(path).lower()
     if name.endswith((".parquet", ".pq")):
         table = _parquet_frame(path)
         if not len(table.columns):
             raise ValueError(f"{path} has no columns.")
         return table if table.index.name is not None else table.set_index(table.columns[0])
-    separator = "," if name.removesuffix(".gz").endswith(".csv") else "\t"
-    with open_text(path) as file:
-        try:
-            return pd.read_csv(file, sep=separator, index_col=0, converters={0: str})
-        except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-            raise ValueError(f"{path} is not a table with ids in its first column: {error}") from None
+    try:
+        lines = table_lines(path)
+    except ValueError as error:
+        raise ValueError(f"{path} is not a table with ids in its first column: {error}") from None
+    return read_table(path) if len(lines.names) > 1 else _id_list(path, lines)
+
+
+def read_text(path: AnyPath, *, separator: str | None = None, header: bool | None = None) -> Any:
+    """All columns of a long list of pairs as text, for `Dyads.from_tables`, which finds out what they are.
+
+    Parameters
+    ----------
+    path, separator, header
+        As for `read_table`. Without names the columns are called row, column, score, x4, ....
+
+    Returns
+    -------
+    DataFrame
+        Indexed by the numbers of the lines.
+    """
+    import pandas as pd
+
+    if os.fspath(path).lower().endswith((".parquet", ".pq")):
+        return _parquet_frame(path).reset_index(drop=True)
+    table = table_lines(path, separator, header, of_pairs=True)
+    _require_columns(path, table.names)
+    _warn_of_header(path, table, header)
+    columns: list[list[str]] = [[] for _ in table.names]
+    lines: list[int] = []
+    for number, fields in table.read():
+        lines.append(number)
+        for column, field in zip(columns, fields, strict=True):
+            column.append(field.strip())
+    _require_lines(path, lines)
+    if table.has_decimal_commas:
+        columns = [_with_points(column) for column in columns]
+    index = pd.Index(lines, name="line")
+    series = {
+        name: pd.Series(column, index=index, dtype=object) for name, column in zip(table.names, columns, strict=True)
+    }
+    return pd.DataFrame(series, index=index)
 
 
 def read_pairs(
@@ -104,34 +199,74 @@ def read_pairs(
     column: str | None = None,
     score: str | Literal[False] | None = None,
     separator: str | None = None,
+    header: bool | None = None,
 ) -> Any:
     """A long list of pairs and their scores, for `Dyads.from_tables`.
 
     Parameters
     ----------
-    path, separator
-        As for `read_table`, and so are the errors.
+    path, separator, header
+        As for `read_table`, and so are the errors. Without names the columns are called row, column, score, x4, ....
     row, column, score : str, optional
-        The columns of row ids, column ids and scores; by default the first, the second and, if there is one, the third.
-        ``score=False`` reads the ids only, whatever stands beside them.
+        The columns of row ids, column ids and scores; by default the first, the second and, if there is one, the next
+        of numbers. ``score=False`` reads the ids only, whatever stands beside them.
 
     Returns
     -------
     DataFrame
-        Two columns of ids, which are strings, and, if the file has scores, one of floats. A pair may be listed more
-        than once, see `duplicates` of `Dyads.from_tables`.
+        Two columns of ids, which are strings, and, if the file has scores, one of floats, NaN where there is none. A
+        pair may be listed more than once, see `duplicates` of `Dyads.from_tables`.
     """
     if os.fspath(path).lower().endswith((".parquet", ".pq")):
         return _parquet_pairs(path, row, column, score)
-    header, rows = after_header(path, read_lines(path, separator or separator_of(path), quoted=True))
-    chosen = _pair_columns(path, header, row, column, score)
-    at = [column_index(path, header, name) for name in chosen]
-    found: list[tuple[Any, ...]] = []
-    for number, fields in rows:
-        ids = tuple(parse_id(path, number, fields[i], f"id in column {header[i]!r}") for i in at[:2])
-        found.append((*ids, *(parse_number(path, number, fields[i], f"column {header[i]!r}") for i in at[2:])))
-    _require_lines(path, found)
-    return id_frame(dict(zip(chosen, zip(*found, strict=True), strict=True)))
+    frame = read_text(path, separator=separator, header=header)
+    chosen = _pair_columns(path, list(frame.columns), row, column, score)
+    if score is None:
+        found_score = choose_score(frame, [name for name in frame.columns if name not in chosen])
+        chosen += [] if found_score is None else [found_score]
+    for name in chosen:
+        column_index(path, list(frame.columns), name)
+    lines = frame.index.tolist()
+    found: dict[str, Any] = {
+        name: [
+            parse_id(path, number, field, f"id in column {name!r}")
+            for number, field in zip(lines, frame[name], strict=True)
+        ]
+        for name in chosen[:2]
+    }
+    for name in chosen[2:]:
+        found[name] = [
+            np.nan if is_missing(field) else parse_number(path, number, field, f"column {name!r}")
+            for number, field in zip(lines, frame[name], strict=True)
+        ]
+    return id_frame(found)
+
+
+def _with_points(column: list[str]) -> list[str]:
+    """A column whose numbers have decimal commas, with points; others as they are."""
+    numbers = [as_number(field) for field in column]
+    if any(isnan(number) and not is_missing(field) for number, field in zip(numbers, column, strict=True)):
+        return column
+    return [field.replace(",", ".") for field in column]
+
+
+def _id_list(path: AnyPath, lines: TableLines) -> Any:
+    import pandas as pd
+
+    seen: dict[str, int] = {}
+    for number, fields in lines.read():
+        require_new(path, number, parse_id(path, number, fields[0], f"id in column {lines.names[0]!r}"), seen)
+    return pd.DataFrame(index=pd.Index(list(seen), name=lines.names[0], dtype=object))
+
+
+def _warn_of_header(path: AnyPath, table: TableLines, given: bool | None) -> None:
+    if given is None and not table.has_header:
+        warnings.warn(
+            f"The first line of {path} looks like values, not like names of columns, and is taken as such: say "
+            f"header=True if it has names, header=False if not. The columns are called {list_some(table.names)}.",
+            ReadingWarning,
+            stacklevel=3,
+        )
 
 
 def read_disgenet(path: AnyPath) -> Any:
@@ -185,11 +320,11 @@ def id_frame(columns: dict[str, Any]) -> Any:
 def _pair_columns(
     path: AnyPath, header: list[str], row: str | None, column: str | None, score: str | Literal[False] | None
 ) -> list[str]:
+    """The columns of ids and, where it is named, that of scores."""
     _require_columns(path, header)
-    names = [header[0] if row is None else row, header[1] if column is None else column]
-    if score is None and len(header) > 2:
-        score = header[2]
-    names += [score] if score else []
+    first = next(name for name in header if name != column) if row is None else row
+    second = next(name for name in header if name != first) if column is None else column
+    names = [first, second, *([score] if score else [])]
     if len(set(names)) < len(names):
         raise ValueError(f"{path}: row, column and score must be different columns, but got {names}.")
     return names
@@ -200,7 +335,7 @@ def _require_columns(path: AnyPath, header: list[str]) -> None:
         raise ValueError(f"{path} is empty.")
     if len(header) < 2:
         raise ValueError(
-            f"{path} has the single column {header[0]!r}. If fields are separated in another way than its name has it, "
+            f"{path} has the single column {header[0]!r}. If its fields are separated in another way, "
             "give separator=',' or separator='\\t'."
         )
 
@@ -261,26 +396,37 @@ def _parquet_table(path: AnyPath, id: str | None) -> Any:
     import pandas as pd
 
     index = pd.Index(as_ids(ids, f"{path}: column {name!r}").tolist(), name=name, dtype=object)
-    values = np.column_stack([_parquet_numbers(path, frame[column], column) for column in frame.columns])
-    return pd.DataFrame(values, index=index, columns=list(frame.columns))
+    columns = {str(name): _numbers_or_anything(path, frame[name], str(name)) for name in frame.columns}
+    return pd.DataFrame(columns).set_axis(index)
 
 
 def _parquet_pairs(path: AnyPath, row: str | None, column: str | None, score: str | Literal[False] | None) -> Any:
     frame = _parquet_frame(path)
     chosen = _pair_columns(path, list(frame.columns), row, column, score)
+    _require_lines(path, len(frame))
+    if score is None:
+        found = choose_score(frame, [name for name in frame.columns if name not in chosen])
+        chosen += [] if found is None else [found]
     for name in chosen:
         column_index(path, list(frame.columns), name)
-    _require_lines(path, len(frame))
     ids = {name: as_ids(frame[name], f"{path}: column {name!r}", unique=False).tolist() for name in chosen[:2]}
-    return id_frame(ids | {name: _parquet_numbers(path, frame[name], name) for name in chosen[2:]})
+    return id_frame(ids | {name: _parquet_scores(path, frame[name], name) for name in chosen[2:]})
 
 
-def _parquet_numbers(path: AnyPath, values: Any, name: str) -> Array:
+def _parquet_scores(path: AnyPath, values: Any, name: str) -> Array:
     try:
-        found = values.to_numpy(dtype=float, na_value=np.nan)
-    except (TypeError, ValueError):
-        raise ValueError(f"{path}: column {name!r} holds {values.dtype}, not numbers.") from None
-    if not np.isfinite(found).all():
-        at = int(np.argmin(np.isfinite(found)))
-        raise ValueError(f"{path}: column {name!r} has NaN or infinity, or nothing, in row {at}.")
+        return scores_in(values, name)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _numbers_or_anything(path: AnyPath, values: Any, name: str) -> Any:
+    """A column of numbers as floats, NaN where there is none; any other as it is."""
+    from pandas.api import types
+
+    if not types.is_numeric_dtype(values) or types.is_complex_dtype(values):
+        return values
+    found = values.to_numpy(dtype=float, na_value=np.nan)
+    if np.isinf(found).any():
+        raise ValueError(f"{path}: column {name!r} holds infinity in row {int(np.argmax(np.isinf(found)))}.")
     return found

@@ -39,9 +39,11 @@ from jointdr.runtime.checks import (
 )
 from jointdr.runtime.delimited import (
     LONGEST_ID,
+    MISSING,
     Line,
     after_header,
     column_index,
+    is_missing,
     open_text,
     parse_id,
     parse_number,
@@ -52,6 +54,7 @@ from jointdr.runtime.delimited import (
     separator_of,
 )
 from jointdr.runtime.files import AnyPath, Stamp, require_mapped, whole_file, write_text
+from jointdr.runtime.layouts import TableLines, as_number, table_lines
 from jointdr.runtime.memory import MemoryBudgetError, config_context, get_config, set_config
 from jointdr.runtime.modelfile import (
     Saved,
@@ -69,6 +72,7 @@ from jointdr.runtime.progress import Progress, Report, duration, reporter
 __all__ = [
     "EXPANSION",
     "LONGEST_ID",
+    "MISSING",
     "SQUARED_TO",
     "AnyPath",
     "Archive",
@@ -80,8 +84,10 @@ __all__ = [
     "Saved",
     "Scratch",
     "Stamp",
+    "TableLines",
     "after_header",
     "as_float",
+    "as_number",
     "check_choice",
     "check_choices",
     "check_integer",
@@ -102,6 +108,7 @@ __all__ = [
     "is_accelerated",
     "is_foreign",
     "is_integer",
+    "is_missing",
     "is_number",
     "is_sparse",
     "like",
@@ -131,6 +138,7 @@ __all__ = [
     "slices",
     "subtract_rows",
     "sum_of_squares",
+    "table_lines",
     "take_columns",
     "take_rows",
     "to_json",

@@ -22,6 +22,7 @@ from jointdr.runtime.files import AnyPath, read_unchanged
 Line = tuple[int, list[str]]  # the number of a line, counted from 1, and its fields
 
 
+MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "<na>", "nat", "-", "?", "."))  # for no value
 LONGEST_ID = 10_000  # characters; arrays of ids have room for the longest in every place, so one could fill the memory
 
 
@@ -126,12 +127,14 @@ def parse_numbers(path: AnyPath, number: int, fields: Sequence[str], name: Calla
 def parse_number(path: AnyPath, number: int, field: str, what: str) -> float:
     """A field as a finite number."""
     if not isfinite(value := _number(field)):
-        hint = " Fill in or leave out what is missing." if field.strip().lower() in _MISSING else ""
+        hint = " Fill in or leave out what is missing." if is_missing(field) else ""
         raise ValueError(f"{path}, line {number}, {what}: {field!r} is not a finite number.{hint}")
     return value
 
 
-_MISSING = ("", "na", "nan", "null", "none", ".", "-")
+def is_missing(field: str) -> bool:
+    """Whether a field stands for a missing value."""
+    return field.strip().lower() in MISSING
 
 
 def _number(field: str) -> float:

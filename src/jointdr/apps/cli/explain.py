@@ -34,7 +34,8 @@ def explain(
       jointdr explain model.npz new1 2200 --rows new_diseases.tsv
     """
     require_writable(output, ENDINGS)
-    found = open_explainer(model).explain(_entity(row, rows), _entity(column, columns), k=k)
+    fitted = open_explainer(model)
+    found = fitted.explain(_entity(row, rows, fitted, 0), _entity(column, columns, fitted, 1), k=k)
     if output is not None:
         put_table(found.pairs, output, as_json=False)
     if json:
@@ -44,7 +45,7 @@ def explain(
         print(found)
 
 
-def _entity(name: str, path: Path | None) -> Any:
+def _entity(name: str, path: Path | None, fitted: Any, side: int) -> Any:
     """An id, or the features of the new entity with this id."""
-    new = table_of(path)
+    new = table_of(path, fitted, side)
     return name if new is None or name not in new.index else new.loc[[name]]

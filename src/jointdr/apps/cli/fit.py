@@ -6,26 +6,36 @@ import time
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 from jointdr.apps.cli.files import estimator_of, prepare_source, source_of
 from jointdr.apps.cli.inputs import dyads_for, groups_of
 from jointdr.apps.cli.models import is_automatic, model_of, takes_similarity
-from jointdr.apps.cli.options import AsJson, Files, GroupFiles, ModelOut, Settings, TableFiles
-from jointdr.apps.cli.output import put_model, require_writable, say, working
+from jointdr.apps.cli.options import AsJson, Files, GroupFiles, ModelOut, Settings, TableFiles, option
+from jointdr.apps.cli.output import model_path, put_columns, put_model, require_writable, say, working
+
+DryRun = Annotated[bool, option("--dry-run", help="Only show what becomes of the tables, and fit nothing.")]
 
 
 def fit(
-    source: TableFiles, alike: GroupFiles, files: Files, settings: Settings, output: ModelOut, json: AsJson = False
+    source: TableFiles,
+    alike: GroupFiles,
+    files: Files,
+    settings: Settings,
+    output: ModelOut = None,
+    dry_run: DryRun = False,
+    json: AsJson = False,
 ) -> None:
     """Fit a model to known pairs, or to rows in files, and write it to a file.
 
-    Tables are .tsv, .csv (also .gz) or .parquet, with names on the first line. Ids are always text: 000001 stays so.
+    Tables are .csv, .tsv (also .gz), .xlsx or .parquet, with columns of any kind: numbers, text, dates, gaps. Ids are
+    always text: 000001 stays so. --dry-run shows what becomes of each column.
 
     \b
     Examples:
-      jointdr fit --pairs links.tsv --rows a.tsv --columns b.tsv -o model.npz
+      jointdr fit --pairs links.csv --rows drugs.csv --columns targets.csv
       jointdr fit --pairs kd.csv --row drug --column target --score kd \\
-          --observed stored --rows drugs.csv --columns targets.csv -o model.npz
+          --rows drugs.csv --row-id code --drop notes --columns targets.csv
       jointdr fit --pairs links.tsv --rows a.tsv --column-network net.tsv \\
           --features 100 --method imc --rank 20 -o model.npz
       jointdr fit --pairs links.tsv --row-similarity s.tsv \\
@@ -40,9 +50,11 @@ def fit(
     """
     from jointdr.prediction import fit_by_groups
 
-    require_writable(output)
+    output = None if dry_run else model_path(output)
     _require_choice(alike, files, settings)
     if files.views:
+        if output is None:
+            raise ValueError("--dry-run is for tables of entities: leave it out where --views are given.")
         _fit_files(source, files, settings, output, json)
         return
     if files != Files():
@@ -50,6 +62,9 @@ def fit(
     with working("reading"):
         dyads = dyads_for(source, takes_similarity(settings))
     say(f"{dyads!r}")
+    if output is None:
+        put_columns(dyads, json)
+        return
     model = model_of(settings, dyads)
     groups = groups_of(alike, dyads, getattr(model, "uses", ()))
     start = time.perf_counter()

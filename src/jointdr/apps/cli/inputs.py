@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import re
+import shutil
+import sys
+import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
@@ -11,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from jointdr.apps.cli.options import GroupFiles, TableFiles
 from jointdr.apps.cli.output import say
-from jointdr.runtime import after_header, read_lines, separator_of
+from jointdr.runtime import column_index, table_lines
 
 if TYPE_CHECKING:
     from jointdr.data import Dyads, Groups
@@ -19,6 +24,16 @@ if TYPE_CHECKING:
 
 
 SIDES = ("row", "column")
+
+# The options that arguments for tables come from, for messages.
+OF_TABLES = {
+    " See dyads.unmatched.": "",
+    **{f"{side}_similarity": f"--{side}-similarity" for side in SIDES},
+    "header=True": "--header",
+    "header=False": "--no-header",
+    **{f"{name}_id=": f"--{name}-id" for name in SIDES},
+    **{f"{name}=": f"--{name}" for name in (*SIDES, "score", "observed", "duplicates", "use", "drop")},
+}
 
 # The options that arguments for new entities come from, for messages.
 OF_NEW = {
@@ -56,7 +71,7 @@ def _kind(model: Any) -> str:
 def dyads_of(source: TableFiles) -> Dyads:
     """Read scores and features; anything missing is a ValueError that names the option to give."""
     from jointdr.data import Dyads
-    from jointdr.datasets import load_archive, read_pairs
+    from jointdr.datasets import load_archive, read_text
 
     given = [f.name for f in fields(source) if getattr(source, f.name) != f.default]
     if source.data is not None:
@@ -71,19 +86,54 @@ def dyads_of(source: TableFiles) -> Dyads:
         if name in given and not any(option.endswith(kinds) for option in given):
             what = "networks and similarities" if len(kinds) > 1 else "networks"
             raise ValueError(f"{_option(name)} is for {what}, but none is given: leave it out.")
-    pairs = read_pairs(source.pairs, row=source.row, column=source.column, score=source.score)
-    similarities: dict[str, Any] = {f"{side}_similarity": _similarities(source, side) for side in SIDES}
-    rows, columns = (_entities(source, side, similarities[f"{side}_similarity"]) for side in SIDES)
-    with in_terms_of_options({f"{side}_similarity": f"--{side}-similarity" for side in SIDES}):
+    if [source.pairs, source.rows, source.columns].count(Path("-")) > 1:
+        raise ValueError("Standard input, -, is read once only: write the other table to a file.")
+    with in_terms_of_options(OF_TABLES | {" of pairs": f" of {source.pairs}", "'pairs'": str(source.pairs)}):
+        path = spooled(source.pairs, "--pairs")
+        pairs = read_text(path, header=source.header)
+        for given_name in filter(None, (source.row, source.column, source.score)):
+            column_index(path, list(pairs.columns), given_name)
+        similarities: dict[str, Any] = {f"{side}_similarity": _similarities(source, side) for side in SIDES}
+        rows, columns = (_entities(source, side, similarities[f"{side}_similarity"]) for side in SIDES)
+        encoders = _encoders(source, (rows, columns))
         return Dyads.from_tables(
             pairs,
             rows,
             columns,
+            row=source.row,
+            column=source.column,
+            score=source.score,
             **similarities,
-            observed=source.observed,
+            **encoders,
+            observed=source.observed,  # type: ignore[arg-type]
             duplicates=source.duplicates,  # type: ignore[arg-type]
-            names=(str(pairs.columns[0]), str(pairs.columns[1])),
+            names=kinds_of(pairs, source),
         )
+
+
+def kinds_of(pairs: Any, source: TableFiles) -> tuple[str, str]:
+    """What the two kinds are called: as the columns of their ids."""
+    names = [str(name) for name in pairs.columns]
+    row = source.row or next(name for name in names if name != source.column)
+    return row, source.column or next(name for name in names if name != row)
+
+
+def _encoders(source: TableFiles, tables: tuple[Any, Any]) -> dict[str, Any]:
+    """What makes features of the tables, with the columns that --use and --drop name, which either may have."""
+    from jointdr.data import TableEncoder
+
+    chosen: list[dict[str, list[str]]] = [{}, {}]
+    for argument, given in (("use", source.use), ("drop", source.drop)):
+        for text in given or ():
+            for name in (text, *text.split(",")):
+                found = [k for k, T in enumerate(tables) if T is not None and name in T.columns]
+                for k in found:
+                    chosen[k].setdefault(argument, []).append(name)
+                if found and name == text:
+                    break
+                if not found and (name != text or "," not in text):
+                    raise ValueError(f"--{argument} {name}: neither --rows nor --columns has a column of this name.")
+    return {f"{side}_encoder": TableEncoder(**own) for side, own in zip(SIDES, chosen, strict=True) if own}
 
 
 def dyads_for(source: TableFiles, takes_similarity: bool) -> Dyads:
@@ -92,6 +142,11 @@ def dyads_for(source: TableFiles, takes_similarity: bool) -> Dyads:
     For one that does not, a side that has similarities alone gets features whose inner products they are.
     """
     dyads = dyads_of(source)
+    for side, n, named in zip(SIDES, dyads.n_features, dyads.similarities, strict=True):
+        if not (takes_similarity or n or named):
+            raise ValueError(
+                f"This model needs features of {side}s: give one of --{side}s, --{side}-network, --{side}-similarity."
+            )
     if takes_similarity or not any(dyads.similarities):
         return dyads
     tables = [dyads.A, dyads.B]
@@ -147,13 +202,43 @@ def groups_of(files: GroupFiles, dyads: Dyads, uses: Sequence[str]) -> Groups | 
     return Groups.check((labels[0], labels[1]), dyads, uses, names)
 
 
-def table_of(path: Path | None) -> Any:
-    """Features of new entities, or None."""
+def table_of(
+    path: Path | None, fitted: Any = None, side: int = 0, id: str | None = None, header: bool | None = None
+) -> Any:
+    """A table of entities, or None; of new ones, ids stand in the column in which the fitted table had them."""
     if path is None:
         return None
-    from jointdr.datasets import read_table
+    from jointdr.datasets import read_attributes, read_table
 
-    return read_table(path)
+    option = f"--{SIDES[side]}s"
+    path = spooled(path, option)
+    is_text = not path.name.lower().endswith((".parquet", ".pq"))
+    encoder = getattr(fitted, "encoders_", (None, None))[side]
+    names = table_lines(path, header=header).names if is_text else []
+    if encoder is not None and encoder.id_column_ in names:
+        id = encoder.id_column_
+    if len(names) == 1:
+        return read_attributes(path)
+    try:
+        return read_table(path, id=id, header=header)
+    except ValueError as error:
+        if id is None and fitted is None and (" was on line " in str(error) or "the id in column" in str(error)):
+            raise ValueError(f"{error} If another column has the ids, name it with --{SIDES[side]}-id.") from None
+        raise
+
+
+def spooled(path: Path, option: str) -> Path:
+    """A file to read; what comes through standard input, for ``-``, in a file that is removed in the end."""
+    if str(path) != "-":
+        return path
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    found = Path(folder) / "standard input"
+    with open(found, "wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    if not found.stat().st_size:
+        raise ValueError(f"{option} -: nothing came through standard input.")
+    return found
 
 
 def _option(name: str) -> str:
@@ -164,35 +249,24 @@ def _entities(source: TableFiles, side: str, similarities: Any) -> Any:
     """The features of one side, those of a table or of a network; None where similarities have to do."""
     given = {_option(name): getattr(source, name) for name in (f"{side}s", f"{side}_network")}
     chosen = [name for name, path in given.items() if path is not None]
-    if len(chosen) > 1 or (not chosen and similarities is None):
-        names = ", ".join([*given, f"--{side}-similarity"])
-        raise ValueError(f"Give one of {names}, but got {' and '.join(chosen) or 'none of them'}.")
+    if len(chosen) > 1:
+        raise ValueError(f"Give one of {', '.join(given)}, but got {' and '.join(chosen)}.")
     if not chosen:
-        if not any(hasattr(S, "iloc") for S in similarities.values()):
+        if similarities is not None and not any(hasattr(S, "iloc") for S in similarities.values()):
             raise ValueError(
                 f"--{side}-similarity has no ids: give a table with ids, or the entities, in its order, with --{side}s."
             )
         return None
     path = given[chosen[0]]
     if chosen[0] == f"--{side}s":
-        return table_of(path) if similarities is None else _table_or_ids(path)
+        return table_of(path, side=SIDES.index(side), id=getattr(source, f"{side}_id"), header=source.header)
+    if getattr(source, f"{side}_id") is not None:
+        raise ValueError(f"--{side}-id is for --{side}s: leave it out.")
     from jointdr.datasets import read_edges
 
     if source.features is None:
         raise ValueError(f"{chosen[0]} needs --features K, the number of features that it is turned into.")
     return read_edges(path).features(source.features, components=source.components)
-
-
-def _table_or_ids(path: Path) -> Any:
-    """Entities with their features, or a list of their ids alone, under a name."""
-    if path.name.lower().endswith((".parquet", ".pq")):
-        return table_of(path)
-    header, _ = after_header(path, read_lines(path, separator_of(path), quoted=True))
-    if len(header) > 1:
-        return table_of(path)
-    from jointdr.datasets import read_attributes
-
-    return read_attributes(path)
 
 
 def _similarities(source: TableFiles, side: str) -> dict[str, Any] | None:
@@ -226,11 +300,27 @@ def new_similarities_of(fitted: Any, side: int, given: list[str] | None) -> Any:
 
 @contextmanager
 def in_terms_of_options(names: Mapping[str, str]) -> Iterator[None]:
-    """Name options in errors that name arguments."""
+    """Name options in errors and warnings that name arguments.
+
+    A name that ends in = stands for the argument with its value.
+    """
     try:
-        yield
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
     except ValueError as error:
-        message = str(error)
-        for argument, option in names.items():
+        raise ValueError(_in_options(str(error), names)) from error
+    finally:
+        for warning in caught:
+            warnings.warn(warning.category(_in_options(str(warning.message), names)), stacklevel=3)
+
+
+def _in_options(message: str, names: Mapping[str, str]) -> str:
+    for argument, option in names.items():
+        if not argument[0].isalpha():
+            message = message.replace(argument, option)
+        elif argument.endswith("="):
+            message = re.sub(rf"\b{argument}(?:'([^']*)'|(\w+))?", rf"{option} \1\2", message)
+        else:
             message = re.sub(rf"\b{argument}\b", option, message)
-        raise ValueError(message) from error
+    return message

@@ -31,12 +31,29 @@ _Texts = list[str] | None
 class TableFiles:
     """Where scores and features come from."""
 
-    pairs: Annotated[_File, _in("FILE", "Known pairs: row id, column id and, unless it is 1, a score.")] = None
-    rows: Annotated[_File, _in("FILE", "Features of the rows, ids first.")] = None
-    columns: Annotated[_File, _in("FILE", "Features of the columns, ids first.")] = None
+    pairs: Annotated[
+        _File, _in("FILE", "Known pairs: row id, column id and, unless it is 1, a score; - is standard input.")
+    ] = None
+    rows: Annotated[_File, _in("FILE", "A table of the rows: ids first, and columns of any kind.")] = None
+    columns: Annotated[_File, _in("FILE", "The same for the columns.")] = None
     row: Annotated[_Text, _in("NAME", "Which column of --pairs has the row ids.")] = None
     column: Annotated[_Text, _in("NAME", "Which column of --pairs has the column ids.")] = None
     score: Annotated[_Text, _in("NAME", "Which column of --pairs has the scores.")] = None
+    row_id: Annotated[_Text, _in("NAME", "Which column of --rows has the ids, instead of the first.")] = None
+    column_id: Annotated[_Text, _in("NAME", "Which column of --columns has them.")] = None
+    use: Annotated[
+        _Texts, _in("NAME", "Only these columns of --rows and --columns become features; may be given several times.")
+    ] = None
+    drop: Annotated[_Texts, _in("NAME", "These do not become features; may be given several times.")] = None
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether the first lines of tables have names; by default as they look.",
+            rich_help_panel="Input",
+            show_default=False,
+        ),
+    ] = None
     row_network: Annotated[_File, _in("FILE", "Links between rows, instead of their features.")] = None
     column_network: Annotated[_File, _in("FILE", "Links between columns, instead of their features.")] = None
     row_similarity: Annotated[
@@ -47,8 +64,12 @@ class TableFiles:
         int | None, _in("K", "Features that a network, or similarities for want of others, are turned into.")
     ] = None
     components: Annotated[str, _in("error|giant|separate", "What to do with a network that is in pieces.")] = "error"
-    observed: Annotated[_Text, _in("stored", "Pairs that are not listed have no score, rather than 0.")] = None
-    duplicates: Annotated[str, _in("error|mean|sum|max|last", "What to do with a pair that is listed twice.")] = "error"
+    observed: Annotated[
+        str, _in("auto|all|stored", "Whether pairs that are not listed have the score 0 (all) or none (stored).")
+    ] = "auto"
+    duplicates: Annotated[
+        str, _in("auto|error|mean|sum|max|last", "What to do with a pair that is listed twice; auto is the mean.")
+    ] = "auto"
     data: Annotated[_File, _in("FILE", "One .npz archive with everything, instead of tables.")] = None
     response: Annotated[_Text, _in("NAME", "Which scores of --data; with --views: the file or column with y.")] = None
 
@@ -103,7 +124,9 @@ class Settings:
 
 AsJson = Annotated[bool, option("--json", help="Print JSON, and nothing else, on standard output.")]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that fit or tune wrote.", show_default=False)]
-ModelOut = Annotated[Path, option("-o", "--output", metavar="FILE", help="Where the fitted model goes.")]
+ModelOut = Annotated[
+    Path | None, option("-o", "--output", metavar="FILE", help="Where the fitted model goes; by default model.npz.")
+]
 TableOut = Annotated[
     Path | None, option("-o", "--output", metavar="FILE", help="Write the table to .tsv, .csv (also .gz) or .parquet.")
 ]

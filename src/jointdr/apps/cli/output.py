@@ -15,6 +15,7 @@ from jointdr.apps.report.facts import in_words, model_facts
 from jointdr.runtime import whole_file
 
 ENDINGS = (".tsv", ".csv", ".tsv.gz", ".csv.gz", ".parquet")
+MODEL = "model.npz"  # where fit and tune write by default
 SHOWN = 200  # lines of a table that a terminal shows; files and pipes get all of them
 
 
@@ -47,6 +48,15 @@ def require_writable(path: Path | None, endings: tuple[str, ...] = ()) -> None:
         raise ValueError(f"{path} cannot be written, because the folder {path.parent} does not exist.")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise ValueError(f"{path} cannot be written: permission denied.")
+
+
+def model_path(output: Path | None) -> Path:
+    """Where a model goes, which can be written; by default to a file that is not there yet."""
+    if output is None and Path(MODEL).exists():
+        raise ValueError(f"{MODEL} exists already: say with -o FILE where the model goes, also to write over it.")
+    path = Path(MODEL) if output is None else output
+    require_writable(path)
+    return path
 
 
 def put_table(table: Any, path: Path | None, as_json: bool, decimals: int = 6) -> None:
@@ -103,6 +113,26 @@ def put_facts(facts: Mapping[str, Any], as_json: bool) -> None:
     width = max(len(name) for name in facts)
     for name, value in facts.items():
         print(f"{name:{width}s}  {in_words(value)}")
+
+
+def put_columns(dyads: Any, as_json: bool) -> None:
+    """What becomes of the columns of both tables, and which pairs are known."""
+    sides = list(zip(dyads.names, dyads.encoders, strict=True))
+    tables = {name: None if encoder is None else encoder.summary() for name, encoder in sides}
+    known = "all pairs, with the score 0 where none is listed" if dyads.is_complete else "the listed pairs alone"
+    if as_json:
+        put_json({"columns": {name: None if T is None else T.to_dict("records") for name, T in tables.items()}})
+        return
+    for name, table in tables.items():
+        print(f"\n{name}")
+        if table is None or not len(table):
+            print("  no columns to choose from")
+            continue
+        lines = [list(table.columns), *table.astype(str).to_numpy().tolist()]
+        widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+        for line in lines:
+            print("  " + "  ".join(f"{field:{width}s}" for field, width in zip(line, widths, strict=True)).rstrip())
+    print(f"\nKnown: {known}.")
 
 
 def put_model(model: Any, as_json: bool, **more: Any) -> None:

@@ -51,7 +51,7 @@ def predict(
     fitted = open_recommender(model)
     wanted = None if pairs is None else read_pairs(pairs, score=False)
     a, b = (new_similarities_of(fitted, *given) for given in enumerate((new_row_similarity, new_column_similarity)))
-    new = (table_of(rows), table_of(columns))
+    new = (table_of(rows, fitted, 0), table_of(columns, fitted, 1))
     with working("predicting"), in_terms_of_options(OF_NEW):
         table = fitted.predict_pairs(wanted, *new, row_similarity=a, column_similarity=b)
     put_table(table, output, json)

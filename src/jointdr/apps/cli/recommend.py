@@ -46,7 +46,8 @@ def recommend(
       jointdr recommend model.npz --rows new_diseases.tsv -o best.tsv
     """
     require_writable(output, ENDINGS)
-    fitted, new = open_recommender(model), table_of(rows)
+    fitted = open_recommender(model)
+    new = table_of(rows, fitted, 0)
     a, b = (new_similarities_of(fitted, *given) for given in enumerate((new_row_similarity, new_column_similarity)))
     only = None
     if row:
@@ -57,7 +58,7 @@ def recommend(
         only = [name for name in ids if name in set(row)]
     options: dict[str, Any] = {"row_similarity": a, "column_similarity": b, "rows": only, "k": k}
     with working("ranking"), in_terms_of_options(OF_NEW):
-        table = fitted.recommend(new, table_of(columns), **options, exclude_known=not with_known)
+        table = fitted.recommend(new, table_of(columns, fitted, 1), **options, exclude_known=not with_known)
     put_table(table, output, json)
 
 

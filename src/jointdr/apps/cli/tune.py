@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from jointdr.apps.cli.inputs import dyads_for, groups_of
 from jointdr.apps.cli.models import is_automatic, model_of, takes_similarity
 from jointdr.apps.cli.options import AsJson, GroupFiles, HeldOut, ModelOut, Settings, TableFiles, TestSize, option
-from jointdr.apps.cli.output import ENDINGS, put_facts, put_json, put_model, require_writable, say, write_table
+from jointdr.apps.cli.output import (
+    ENDINGS,
+    model_path,
+    put_facts,
+    put_json,
+    put_model,
+    require_writable,
+    say,
+    write_table,
+)
 from jointdr.apps.report.facts import in_words, model_facts
 
 if TYPE_CHECKING:
@@ -29,7 +38,7 @@ def tune(
     source: TableFiles,
     alike: GroupFiles,
     settings: Settings,
-    output: ModelOut,
+    output: ModelOut = None,
     results: Results = None,
     tried: Tried = None,
     by: HeldOut = "rows",
@@ -50,7 +59,7 @@ def tune(
           --try n_components=20,40,80 --try row_bandwidth=0.3,0.5 -o model.npz
       jointdr tune --data archive.npz --method imc --by pairs -o model.npz
     """
-    require_writable(output)
+    output = model_path(output)
     require_writable(results, ENDINGS)
     grid = _grid(tried)
     if settings.uses is not None:
