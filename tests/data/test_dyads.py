@@ -146,7 +146,7 @@ def test_on_a_complete_grid_both_kinds_of_means_are_the_same(rng):
 @pytest.mark.parametrize("kinds", [("dense", "dense"), ("sparse", "dense")])
 def test_folds_are_parts_of_the_rows_and_make_up_the_whole(rng, observed, means, kinds):
     dyads = Dyads(scores(rng, "dense", 5.0), *tables(rng, kinds, 10.0), masks(rng, observed))
-    parts = dyads.fold_moments(4, seed=1, means=means, **EVERYTHING)
+    parts = dyads.grid.fold_moments(4, seed=1, means=means, **EVERYTHING)
     whole = summary(dyads.moments(means=means, **EVERYTHING))
     together = summary(sum(parts[1:], parts[0]))
     if observed == "complete" or means == "entities":
@@ -157,11 +157,11 @@ def test_folds_are_parts_of_the_rows_and_make_up_the_whole(rng, observed, means,
 
 def test_more_folds_than_rows_leave_empty_folds(rng):
     dyads = Dyads(rng.standard_normal((3, 4)), rng.standard_normal((3, 2)), rng.standard_normal((4, 2)))
-    parts = dyads.fold_moments(10, **EVERYTHING)
+    parts = dyads.grid.fold_moments(10, **EVERYTHING)
     assert len(parts) == 10
     assert sum(part.n_samples for part in parts) == 12
     assert sum(parts[1:], parts[0]).n_samples == 12
-    assert all(part.n_responses == 0 for part in dyads.fold_moments(10, blocks=()))
+    assert all(part.n_responses == 0 for part in dyads.grid.fold_moments(10, blocks=()))
 
 
 def test_nothing_of_the_size_of_the_triples_is_formed(rng):

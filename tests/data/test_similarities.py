@@ -309,7 +309,6 @@ def test_a_split_asks_a_model_in_its_terms(dyads, rng):
     "use",
     [
         lambda dyads: dyads.moments(),
-        lambda dyads: dyads.fold_moments(),
         lambda dyads: dyads.triples(),
         lambda dyads: dyads.pair_rows(),
     ],

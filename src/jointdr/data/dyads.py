@@ -11,19 +11,16 @@ from scipy import sparse
 
 from jointdr.data.ids import checked_names, entities, ids_of_entities, index_ids, scores_in_order
 from jointdr.data.matching import match_columns
-from jointdr.data.pair_rows import PairRows
 from jointdr.data.pairs import Observed, Unmatched, choose_observed, join_scores, read_listed
-from jointdr.data.response import checked_numbers
+from jointdr.data.samples import PairRows, scores_of_samples
 from jointdr.data.scores import (
     Duplicates,
     checked_scores,
     entity_indices,
-    equal_rows,
     is_implicit,
     listed_scores,
     observed_pattern,
     scores_at_mask,
-    scores_of_pairs,
     shape_of_scores,
 )
 from jointdr.data.similarities import (
@@ -34,10 +31,10 @@ from jointdr.data.similarities import (
     table_and_ids,
 )
 from jointdr.data.tables import TableEncoder
-from jointdr.data.views import Views, as_views, default_name
+from jointdr.data.views import Views, default_name
 from jointdr.engines import Grid, Means
 from jointdr.moments import Moments
-from jointdr.runtime import Array, is_sparse, take_rows, to_numpy
+from jointdr.runtime import Array, is_sparse, take_rows
 
 Similarities = dict[str, Array]
 Labels = tuple[Array | None, Array | None]
@@ -75,7 +72,7 @@ class Dyads:
         Similarities between all entities of a kind, symmetric: one, which is named "similarity", or several by name. A
         DataFrame is brought into the order of the ids, which must be its own.
     row_encoder, column_encoder : TableEncoder, optional
-        What makes features of DataFrames with columns of any kind; by default one with its own defaults.
+        Encoders of DataFrames with columns of any kind; by default one with its own defaults.
     names : pair of str
         What the two kinds are called.
 
@@ -90,7 +87,7 @@ class Dyads:
     names : tuple of str
     feature_names : tuple of arrays or None
     encoders : tuple of TableEncoder or None
-        What made features of DataFrames.
+        Those that made features of DataFrames.
     labels : tuple of arrays of str, or None
         Names of the entities to be shown, from a column of a DataFrame that has names.
     unmatched : Unmatched or None
@@ -176,9 +173,8 @@ class Dyads:
             One row per known pair: the ids of both entities and the score.
         rows, columns : DataFrames, optional
             One row per entity: its id, and its features in all other columns, which may hold text, dates and gaps, see
-            `jointdr.data.TableEncoder`. By default there are no features, and the
-            entities are those in the index of the similarities, or else those in `pairs`, in the order of their first
-            pairs.
+            `jointdr.data.TableEncoder`. By default there are no features, and the entities are those in the index of
+            the similarities, or else those in `pairs`, in the order of their first pairs.
         row, column, score : str, optional
             The columns of `pairs`; by default the first two and the next one with numbers. Without one every listed
             pair scores 1. Pairs without a score are left out.
@@ -187,7 +183,7 @@ class Dyads:
             0, 1, 2, ..., otherwise the first column. Where the ids of these columns do not agree with those of `pairs`,
             the columns that agree best are taken, with a warning.
         row_encoder, column_encoder : TableEncoder, optional
-            What makes features of `rows` and `columns`: ``TableEncoder(drop=["date"])``, or one that was fitted before.
+            Encoders of `rows` and `columns`: ``TableEncoder(drop=["date"])``, or one that was fitted before.
         observed : {"auto", "all", "stored"} or None
             Whether pairs that are not listed have the score 0 ("all", or None), or none ("stored"). ``"auto"``: none,
             where 0 is far from all scores (their median is more than two interquartile ranges away), and otherwise 0.
@@ -239,16 +235,7 @@ class Dyads:
         duplicates : {"error", "mean", "sum", "max", "last"}
             What is done then with samples of the same pair.
         """
-        views = as_views(X, "from_samples")
-        if len(views.arrays) != 2:
-            raise ValueError(f"from_samples expects two views, but got {len(views.arrays)}.")
-        y = checked_numbers(y, len(views), "from_samples")
-        tables = [to_numpy(V) for V in views.arrays]
-        at = [equal_rows(V) if deduplicate else (np.arange(len(y)),) * 2 for V in tables]
-        (first_a, i), (first_b, j) = at
-        Y = scores_of_pairs(i, j, y, (len(first_a), len(first_b)), duplicates)
-        if deduplicate:
-            tables = [take_rows(V, first) for V, first in zip(tables, (first_a, first_b), strict=True)]
+        views, Y, tables = scores_of_samples(X, y, deduplicate, duplicates)
         dyads = cls(Y, tables[0], tables[1], "stored", names=(views.names[0], views.names[1]))
         dyads.feature_names = (views.feature_names[0], views.feature_names[1])
         return dyads
@@ -395,23 +382,6 @@ class Dyads:
         """
         self.require_features("moments")
         return self.grid.moments(means=means, center=center, y_center=y_center, **keep)
-
-    def fold_moments(
-        self,
-        n_folds: int = 5,
-        seed: int = 0,
-        *,
-        means: Means = "pairs",
-        center: Any = None,
-        y_center: Any = None,
-        **keep: Any,
-    ) -> list[Moments]:
-        """The moments of `n_folds` random parts of the row entities: what ``"auto"`` and ``moments="all"`` choose on.
-
-        The fold of a row is a hash of its number. Together they are the `moments` of all pairs.
-        """
-        self.require_features("fold_moments")
-        return self.grid.fold_moments(n_folds, 0, seed, means=means, center=center, y_center=y_center, **keep)
 
     def __repr__(self) -> str:
         sides = zip(self.names, self.shape, self.n_features, self.similarities, strict=True)

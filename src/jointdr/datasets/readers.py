@@ -9,18 +9,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.data import as_ids, choose_score, list_some, scores_in
+from jointdr.data import as_ids, choose_score, list_some
+from jointdr.datasets.parquet_tables import numbers_or_anything, parquet_frame, parquet_scores
 from jointdr.runtime import (
-    EXPANSION,
     AnyPath,
     Array,
-    MemoryBudgetError,
     TableLines,
     after_header,
     as_number,
     column_index,
     is_missing,
-    most_bytes,
     parse_id,
     parse_number,
     read_lines,
@@ -145,7 +143,7 @@ def read_attributes(path: AnyPath) -> Any:
     """
     name = os.fspath(path).lower()
     if name.endswith((".parquet", ".pq")):
-        table = _parquet_frame(path)
+        table = parquet_frame(path)
         if not len(table.columns):
             raise ValueError(f"{path} has no columns.")
         return table if table.index.name is not None else table.set_index(table.columns[0])
@@ -172,7 +170,7 @@ def read_text(path: AnyPath, *, separator: str | None = None, header: bool | Non
     import pandas as pd
 
     if os.fspath(path).lower().endswith((".parquet", ".pq")):
-        return _parquet_frame(path).reset_index(drop=True)
+        return parquet_frame(path).reset_index(drop=True)
     table = table_lines(path, separator, header, of_pairs=True)
     _require_columns(path, table.names)
     _warn_of_header(path, table, header)
@@ -345,45 +343,8 @@ def _require_lines(path: AnyPath, found: Any) -> None:
         raise ValueError(f"{path} has no lines after the header.")
 
 
-def _parquet_frame(path: AnyPath) -> Any:
-    try:
-        from pyarrow import parquet
-
-        if not os.path.isdir(path) and (reason := _too_large(path, parquet.ParquetFile(path))):
-            raise MemoryBudgetError(reason)
-        table = parquet.read_table(path)
-        table.validate(full=True)  # text in UTF-8, for example, which is otherwise checked when it is used
-        return table.to_pandas()
-    except ImportError:
-        raise ImportError(f'{path}: Parquet files take pyarrow: pip install "jointdr[io]".') from None
-    except (FileNotFoundError, MemoryError, MemoryBudgetError):
-        raise
-    except Exception as error:  # pyarrow's errors are of many kinds, and so are pandas' on its own notes in the file
-        raise ValueError(f"{path} is not a Parquet file, or a damaged one: {error}") from None
-
-
-def _too_large(path: AnyPath, file: Any) -> str | None:
-    """The reason to refuse a Parquet file whose compressed columns take more memory than `most_bytes`, or None."""
-    with file:
-        rows, kinds = file.metadata.num_rows, file.schema_arrow.types
-    if rows * sum(_width(kind) for kind in kinds) <= most_bytes(path):
-        return None
-    return (
-        f"{path} has {rows} rows of {len(kinds)} columns, which take more than {EXPANSION} times its size in memory: "
-        "if you trust it, write it again without compression and dictionaries."
-    )
-
-
-def _width(kind: Any) -> float:
-    """Bytes of a value in memory; of a text or a list, which have no fixed length, those of a reference to it."""
-    try:
-        return kind.bit_width / 8
-    except ValueError:
-        return 8
-
-
 def _parquet_table(path: AnyPath, id: str | None) -> Any:
-    frame = _parquet_frame(path)
+    frame = parquet_frame(path)
     header = [str(column) for column in frame.columns]
     if id is None and type(frame.index).__name__ != "RangeIndex":
         ids, name = frame.index, frame.index.name
@@ -396,12 +357,12 @@ def _parquet_table(path: AnyPath, id: str | None) -> Any:
     import pandas as pd
 
     index = pd.Index(as_ids(ids, f"{path}: column {name!r}").tolist(), name=name, dtype=object)
-    columns = {str(name): _numbers_or_anything(path, frame[name], str(name)) for name in frame.columns}
+    columns = {str(name): numbers_or_anything(path, frame[name], str(name)) for name in frame.columns}
     return pd.DataFrame(columns).set_axis(index)
 
 
 def _parquet_pairs(path: AnyPath, row: str | None, column: str | None, score: str | Literal[False] | None) -> Any:
-    frame = _parquet_frame(path)
+    frame = parquet_frame(path)
     chosen = _pair_columns(path, list(frame.columns), row, column, score)
     _require_lines(path, len(frame))
     if score is None:
@@ -410,23 +371,4 @@ def _parquet_pairs(path: AnyPath, row: str | None, column: str | None, score: st
     for name in chosen:
         column_index(path, list(frame.columns), name)
     ids = {name: as_ids(frame[name], f"{path}: column {name!r}", unique=False).tolist() for name in chosen[:2]}
-    return id_frame(ids | {name: _parquet_scores(path, frame[name], name) for name in chosen[2:]})
-
-
-def _parquet_scores(path: AnyPath, values: Any, name: str) -> Array:
-    try:
-        return scores_in(values, name)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-
-
-def _numbers_or_anything(path: AnyPath, values: Any, name: str) -> Any:
-    """A column of numbers as floats, NaN where there is none; any other as it is."""
-    from pandas.api import types
-
-    if not types.is_numeric_dtype(values) or types.is_complex_dtype(values):
-        return values
-    found = values.to_numpy(dtype=float, na_value=np.nan)
-    if np.isinf(found).any():
-        raise ValueError(f"{path}: column {name!r} holds infinity in row {int(np.argmax(np.isinf(found)))}.")
-    return found
+    return id_frame(ids | {name: parquet_scores(path, frame[name], name) for name in chosen[2:]})

@@ -87,7 +87,7 @@ def _names(count: int, of_pairs: bool) -> list[str]:
 
 
 def _separator(path: AnyPath, given: str | None) -> str | None:
-    """What separates fields: what the ending of the name says, if it fits the lines, or else what does."""
+    """The mark between fields: that of the ending of the name, if it fits the lines, or else one that does."""
     if given is not None:
         return given
     with open_text(path) as file:

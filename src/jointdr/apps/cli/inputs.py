@@ -112,14 +112,14 @@ def dyads_of(source: TableFiles) -> Dyads:
 
 
 def kinds_of(pairs: Any, source: TableFiles) -> tuple[str, str]:
-    """What the two kinds are called: as the columns of their ids."""
+    """The names of the two kinds: those of the columns of their ids."""
     names = [str(name) for name in pairs.columns]
     row = source.row or next(name for name in names if name != source.column)
     return row, source.column or next(name for name in names if name != row)
 
 
 def _encoders(source: TableFiles, tables: tuple[Any, Any]) -> dict[str, Any]:
-    """What makes features of the tables, with the columns that --use and --drop name, which either may have."""
+    """Encoders of the tables, with the columns that --use and --drop name, which either may have."""
     from jointdr.data import TableEncoder
 
     chosen: list[dict[str, list[str]]] = [{}, {}]

@@ -116,7 +116,7 @@ def put_facts(facts: Mapping[str, Any], as_json: bool) -> None:
 
 
 def put_columns(dyads: Any, as_json: bool) -> None:
-    """What becomes of the columns of both tables, and which pairs are known."""
+    """Print the treatment of all columns of both tables, and which pairs are known."""
     sides = list(zip(dyads.names, dyads.encoders, strict=True))
     tables = {name: None if encoder is None else encoder.summary() for name, encoder in sides}
     known = "all pairs, with the score 0 where none is listed" if dyads.is_complete else "the listed pairs alone"
