@@ -231,6 +231,37 @@ class TestFewKnownScores:
         assert model.recommend(rng.standard_normal((1, 3)), k=1)["column"].tolist() == ["4"]
 
 
+def few_scores_of_each_row(rng, m=300, n=60, few=3):
+    """Tables with columns in different units, and three known scores of each row; the truth beside them."""
+    a, b = rng.standard_normal((m, 5)), rng.standard_normal((n, 4))
+    truth = 6.0 + a[:, :2] @ b[:, :2].T + 0.4 * a[:, 2:3] + 0.3 * b[:, 2]
+    known = rng.random((m, n)).argsort(axis=1).argsort(axis=1) < few
+    A, B = a * [80, 1, 20, 3000, 1] + [300, 2, 70, 11000, 0], b * [90, 1, 0.1, 1] + [400, 0, 0.5, 0]
+    return Dyads(truth + 0.3 * rng.standard_normal((m, n)), A, B, known), truth
+
+
+@pytest.mark.parametrize("by", ["rows", "columns"])
+def test_few_known_scores_of_an_entity_do_not_hide_what_features_explain(by):
+    """Effects of rows with few scores leave little to see, and kernels look alike beside one in the wrong units."""
+    dyads, truth = few_scores_of_each_row(np.random.default_rng(0))
+    rows = by == "rows"
+    train = dyads.rows(slice(20, None)) if rows else dyads.columns(slice(20, None))
+    model = AssociationModel(random_state=0, uses=by).fit(train)
+    F = model.predict(dyads.A[:20]) if rows else model.predict(B_new=dyads.B[:20])
+    held = truth[:20] if rows else truth[:, :20]
+    assert np.corrcoef(F.ravel(), held.ravel())[0, 1] > 0.93
+
+
+def test_cosines_of_features_in_different_units_are_those_of_standardized_ones(rng):
+    A, B = rng.standard_normal((30, 4)), rng.standard_normal((20, 3))
+    Y = rng.standard_normal((30, 20))
+    units = A * [1.0, 1000.0, 1.0, 1.0] + [0.0, 5000.0, 0.0, 0.0]
+    one, other = (raw_descriptions(Dyads(Y, X, B), 0)[0] for X in (units, (A - A.mean(axis=0)) / A.std(axis=0)))
+    assert (one.kind, other.kind) == ("cosine", "cosine")
+    np.testing.assert_allclose(one.similarities(), other.similarities(), atol=1e-12)
+    np.testing.assert_allclose(one.similarities(one.describe((units[:3],))), one.similarities()[:3], atol=1e-12)
+
+
 class TestNoise:
     def test_models_of_noise_are_known_scores_alone(self):
         """A model has to be better beyond chance, because it is the best of many."""

@@ -22,6 +22,7 @@ from jointdr.runtime import Array, dense, is_sparse
 # share of their mean are noise of rounding.
 CONSTANT = 1e-12
 
+UNITS = 20.0  # times the median size of a column, beyond which the largest one is taken to have another unit
 NARROW = 200  # features of a sparse table that is standardized, as a dense one is, at most
 
 
@@ -41,7 +42,7 @@ class Description:
     points : (m, r) array or CSR matrix
         The known entities, in standard units; for given similarities those between them, (m, m).
     center, scale : (n,) arrays or None
-        Of features, subtracted and divided by; None for cosines and bits.
+        Of features, subtracted and divided by; None for bits, and for cosines of features of one unit.
     unit : float
         Similarities are divided by it: the mean similarity of entities to themselves, where they are given; the mean
         squared distance, where they are Gaussian.
@@ -70,17 +71,17 @@ class Description:
 
     @staticmethod
     def of_features(X: Array, kind: str) -> Description:
-        """Raw features: Gaussian similarities of standardized ones, cosines, or Tanimoto's of bits."""
-        if kind not in ("gaussian", "linear"):
-            description = Description("features", kind, 0, X)
-        else:
-            center, scale = None, None
-            if not is_sparse(X) or X.shape[1] <= NARROW:
-                X = np.asarray(dense(X), dtype=float)
-                center, scale = X.mean(axis=0), X.std(axis=0)
-                scale = np.where(scale > CONSTANT * np.maximum(np.abs(center), 1e-300), scale, np.inf)
-            description = Description("features", kind, 0, X, center, scale)
-        return description._fit(X)
+        """Raw features: Gaussian similarities of standardized ones, cosines, or Tanimoto's of bits.
+
+        Cosines of features in different units, such as daltons and years, are those of standardized ones.
+        """
+        center, scale = None, None
+        is_narrow = not is_sparse(X) or X.shape[1] <= NARROW
+        if is_narrow and (kind in ("gaussian", "linear") or (kind == "cosine" and have_different_units(X))):
+            X = np.asarray(dense(X), dtype=float)
+            center, scale = X.mean(axis=0), X.std(axis=0)
+            scale = np.where(scale > CONSTANT * np.maximum(np.abs(center), 1e-300), scale, np.inf)
+        return Description("features", kind, 0, X, center, scale)._fit(X)
 
     @staticmethod
     def of_embedding(embedding: Embedding, view: int, X: Array, exponent: float = 0.5) -> Description:
@@ -110,12 +111,11 @@ class Description:
         if self.embedding is not None:
             with np.errstate(all="ignore"):
                 X = np.asarray(self.embedding.transform_view(self.view, X, self.exponent), dtype=float)
+        if self.center is not None:
+            X = (np.asarray(dense(X), dtype=float) - self.center) / self.scale
         if self.kind == "cosine":
             return unit_rows(X if is_sparse(X) else np.asarray(X, dtype=float))
-        X = sparse.csr_matrix(X, dtype=float) if is_sparse(X) else np.asarray(X, dtype=float)
-        if self.center is not None:
-            X = (np.asarray(dense(X)) - self.center) / self.scale
-        return X
+        return sparse.csr_matrix(X, dtype=float) if is_sparse(X) else np.asarray(X, dtype=float)
 
     def describe(self, tables: Tables) -> Array:
         """New entities, given by all their tables, as `similarities` takes them."""
@@ -158,6 +158,14 @@ def is_bits(X: Array) -> bool:
     """Whether a table holds 0 and 1 alone, in more than a few columns."""
     values = X.data if is_sparse(X) else X
     return X.shape[1] >= 8 and values.size > 0 and bool(np.isin(values, (0, 1)).all())
+
+
+def have_different_units(X: Array) -> bool:
+    """Whether some columns of a dense table are far larger than most, so that cosines see nothing else."""
+    if is_sparse(X) or X.shape[1] < 2:
+        return False
+    sizes = np.sqrt(np.mean(np.square(np.asarray(X, dtype=float)), axis=0))
+    return bool(sizes.max() > UNITS * np.median(sizes))
 
 
 def tables_of(dyads: Dyads, k: int) -> Tables:

@@ -30,6 +30,7 @@ BORROWED = (0.0, 0.1, 0.5, 1.0)
 SHARES = (0.3, 0.6)  # of profiles
 PAIR_SHARES = (0.3, 0.5, 0.7)  # the same where all entities are known
 ROUNDS = 3
+SWEEPS = 2  # over the kernels of both sides, at most
 
 Options = list[tuple[Term, ...]]
 
@@ -64,20 +65,13 @@ def screen(
     if best is None:
         return []
     sides = (0, 1) if new[0] or not new[1] else (1, 0)
-    for k in sides:
-        trials = _try_last(bench, [_with_kernel(best.recipe, k, option) for option in options[k]])
-        if not trials:
-            return []
-        top = max([best, *trials], key=_mean_score)
-        per: dict[int, Term] = {}
-        for trial in sorted(trials, key=_mean_score, reverse=True):
-            per.setdefault(trial.recipe.terms(k)[0].description, trial.recipe.terms(k)[0])
-        if len(per) > 1:
-            few = list(per.values())
-            mixtures = [few[:2], few[:3]] if len(few) > 2 else [few[:2]]
-            mixed = [_with_kernel(top.recipe, k, _mean(terms)) for terms in mixtures]
-            top = max([top, *_try_last(bench, mixed)], key=_mean_score)
-        best = top
+    for _ in range(SWEEPS):  # kernels of one side look alike beside a bad one of the other, or bad effects
+        before = best.recipe
+        for k in sides:
+            best = _choose_kernel(bench, best, k, options[k])
+        best = max([best, *_try_last(bench, _other_effects(best.recipe, new))], key=_mean_score)
+        if best.recipe == before:
+            break
     best = _best(bench, [_with_penalty(best.recipe, p) for p in PENALTIES])
     recipes = [best.recipe]
     if by == "pairs":
@@ -93,6 +87,29 @@ def screen(
     with suppress(ValueError):  # where none of these can be fitted, as the failures of the bench say
         recipes.append(_neighbors(bench, plain, new))
     return recipes
+
+
+def _choose_kernel(bench: Bench, best: RecipeTrial, k: int, options: Options) -> RecipeTrial:
+    """The best trial with another kernel of one side, or with the mean of the best kernels of its descriptions."""
+    trials = _try_last(bench, [_with_kernel(best.recipe, k, option) for option in options])
+    top = max([best, *trials], key=_mean_score)
+    per: dict[int, Term] = {}
+    for trial in sorted(trials, key=_mean_score, reverse=True):
+        per.setdefault(trial.recipe.terms(k)[0].description, trial.recipe.terms(k)[0])
+    few = list(per.values())
+    mixtures = [few[:count] for count in (2, 3) if count <= len(few)]
+    return max(
+        [top, *_try_last(bench, [_with_kernel(top.recipe, k, _mean(terms)) for terms in mixtures])], key=_mean_score
+    )
+
+
+def _other_effects(recipe: Recipe, new: tuple[bool, bool]) -> list[Recipe]:
+    """The same with other effects of known entities.
+
+    Those of entities with few known scores leave less for kernels to see than they explain.
+    """
+    kinds = [(False,) if is_new else (True, False) for is_new in new]
+    return [replace(recipe, effects=(a, b)) for a in kinds[0] for b in kinds[1] if (a, b) != recipe.effects]
 
 
 def neighbors_in_coordinates(bench: Bench, by: By, recipe: Recipe, raw: Recipe | None) -> list[Recipe]:
