@@ -1,7 +1,17 @@
 """jointdr: linear embeddings for two kinds of things, learned jointly from the response that links them."""
 
 from jointdr._version import __version__ as __version__
-from jointdr.data import Dyads, HeavyTailWarning, UnmatchedWarning, Views, tail_check
+from jointdr.data import (
+    Dyads,
+    HeavyTailWarning,
+    PairsWarning,
+    PositionWarning,
+    TableEncoder,
+    TableWarning,
+    UnmatchedWarning,
+    Views,
+    tail_check,
+)
 from jointdr.directions import (
     ConstantFeatureWarning,
     NoSignalWarning,
@@ -41,10 +51,14 @@ __all__ = [
     "MemoryBudgetError",
     "Moments",
     "NoSignalWarning",
+    "PairsWarning",
     "Popularity",
+    "PositionWarning",
     "RankError",
     "RoundingWarning",
     "SingularCovarianceWarning",
+    "TableEncoder",
+    "TableWarning",
     "TruncationWarning",
     "UnmatchedWarning",
     "Views",

@@ -371,7 +371,7 @@ def test_named_columns_and_observed_scores(folder, tables, capsys):
     pairs = tables[0].rename(columns={"score": "strength"})[["strength", "gene", "disease"]]
     pd.concat([pairs, pairs[:1]]).to_csv("pairs.tsv", sep="\t", index=False)
     words = [*INPUT, "--row", "disease", "--column", "gene", "--score", "strength", "--observed", "stored"]
-    refused(capsys, ["fit", *words, *SETTINGS, "-o", "model.npz"], "duplicates")
+    refused(capsys, ["fit", *words, "--duplicates", "error", *SETTINGS, "-o", "model.npz"], "--duplicates")
     assert main(["fit", *words, "--duplicates", "mean", *SETTINGS, "-o", "model.npz"]) == 0
     assert f"{len(pairs)} of 1650 pairs" in capsys.readouterr().err
 
@@ -397,9 +397,9 @@ def test_networks_and_similarities(folder, tables, capsys):
 
 WRONG = {
     "no command": (["bogus"], "bogus"),
-    "no output": (["fit", *INPUT], "--output"),
+    "no output": (["fit", *INPUT], "-o FILE"),
     "no pairs": (["fit", "-o", "m.npz"], "--pairs"),
-    "no features": (["fit", "--pairs", "pairs.tsv", "-o", "m.npz"], "--rows"),
+    "no features": (["fit", "--pairs", "pairs.tsv", "--method", "jdr", "-o", "m.npz"], "--rows"),
     "no such file": (["fit", *INPUT[:-1], "nowhere.tsv", "-o", "m.npz"], "nowhere.tsv"),
     "no such column": (["fit", *INPUT, "--score", "weight", "-o", "m.npz"], "weight"),
     "not a number": (["fit", *INPUT, "--rank", "many", "-o", "m.npz"], "--rank"),

@@ -228,7 +228,7 @@ def test_one_similarity_needs_no_name(data, capsys):
 
 def test_errors_name_the_option(data, capsys):
     fit = ["fit", *INPUT, *OUT, "--method", "jdr"]
-    refused(capsys, fit, "--rows, --row-network, --row-similarity", "none of them")
+    refused(capsys, fit, "This model needs features of rows: give one of --rows, --row-network, --row-similarity")
     refused(capsys, [*fit, "--row-similarity", "chem.npy"], "--row-similarity has no ids", "--rows")
     refused(capsys, [*fit, "--row-similarity", "nowhere.tsv"], "nowhere.tsv")
     refused(capsys, [*fit, "--row-similarity", "chem.tsv", "--row-similarity", "chem.npy"], "NAME=FILE")

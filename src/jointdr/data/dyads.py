@@ -59,7 +59,7 @@ class Dyads:
         these have any.
     A, B : tables of shape (m_A, n_1) and (m_B, n_2), optional
         Features of the row and of the column entities: NumPy arrays, SciPy sparse matrices (never densified), or
-        DataFrames of pandas or polars, whose columns may hold text, dates and gaps, see `jointdr.data.TableEncoder`.
+        DataFrames of pandas or polars, whose columns may hold text, dates and gaps, see `jointdr.TableEncoder`.
         None: they have none, n is 0.
     observed : None, "stored" or a boolean (m_A, m_B) mask, dense or sparse
         None: every pair is observed, and one that a sparse Y does not store has the score 0, as in the paper.
@@ -173,7 +173,7 @@ class Dyads:
             One row per known pair: the ids of both entities and the score.
         rows, columns : DataFrames, optional
             One row per entity: its id, and its features in all other columns, which may hold text, dates and gaps, see
-            `jointdr.data.TableEncoder`. By default there are no features, and the entities are those in the index of
+            `jointdr.TableEncoder`. By default there are no features, and the entities are those in the index of
             the similarities, or else those in `pairs`, in the order of their first pairs.
         row, column, score : str, optional
             The columns of `pairs`; by default the first two and the next one with numbers. Without one every listed
@@ -186,7 +186,8 @@ class Dyads:
             Encoders of `rows` and `columns`: ``TableEncoder(drop=["date"])``, or one that was fitted before.
         observed : {"auto", "all", "stored"} or None
             Whether pairs that are not listed have the score 0 ("all", or None), or none ("stored"). ``"auto"``: none,
-            where 0 is far from all scores (their median is more than two interquartile ranges away), and otherwise 0.
+            where 0 is far from the scores (at least ten, whose median is more than two interquartile ranges away from
+            it), and otherwise 0.
         duplicates : {"auto", "error", "mean", "sum", "max", "last"}
             What is done with a pair that is listed more than once; ``"auto"`` takes the mean of its scores and says so.
         row_similarity, column_similarity : matrix or dict of matrices, optional

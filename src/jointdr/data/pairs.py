@@ -15,6 +15,7 @@ from jointdr.data.scores import Duplicates, scores_of_pairs
 from jointdr.runtime import Array, as_number, check_choice
 
 Observed = Literal["auto", "all", "stored"] | None
+ENOUGH = 10  # different pairs, from which their scores show where they lie
 FAR = 2.0  # interquartile ranges from 0 of the median score, beyond which 0 is no score that a pair could have
 
 
@@ -209,7 +210,7 @@ def choose_observed(observed: Observed, scores: Array) -> Literal["stored"] | No
     if observed != "auto":
         return "stored" if observed == "stored" else None
     low, middle, high = np.quantile(scores, (0.25, 0.5, 0.75))
-    if not (high > low and abs(middle) > FAR * (high - low)):
+    if len(scores) < ENOUGH or not (high > low and abs(middle) > FAR * (high - low)):
         return None
     warnings.warn(
         f"Scores are far from 0 (half of them lie between {low:.3g} and {high:.3g}), so that pairs that are not listed "

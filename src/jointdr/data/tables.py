@@ -68,7 +68,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import pandas as pd
-    >>> from jointdr.data import TableEncoder
+    >>> from jointdr import TableEncoder
     >>> drugs = pd.DataFrame({"weight": [310.0, None, 180.5, 240.0], "class": ["acid", "base", "acid", "acid"]})
     >>> encoder = TableEncoder().fit(drugs)
     >>> list(encoder.get_feature_names_out())

@@ -53,7 +53,7 @@ def read_table(
     -------
     DataFrame
         Indexed by id; ``000001`` stays ``000001``. Columns of numbers are floats, NaN where there is none (an empty
-        field, NA, ?, -); all other columns are text, with None for gaps. `jointdr.data.TableEncoder` makes features of
+        field, NA, ?, -); all other columns are text, with None for gaps. `jointdr.TableEncoder` makes features of
         them. With semicolons between fields, 0,5 is a number.
 
     Raises
