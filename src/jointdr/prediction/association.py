@@ -126,7 +126,7 @@ class AssociationModel(FittedAssociations):
         The loss by ``nearest``, on a sample of the entities; None where all of them count.
     row_ids_, column_ids_ : arrays of str
         The entities that were fitted.
-    view_names_ : tuple of str
+    view_names_, labels_, score_name_ : ``names``, ``labels`` and ``score_name`` of the `Dyads`
     n_features_per_view_ : tuple of int
     feature_names_per_view_ : tuple of arrays or None
     known_pairs_ : (m_A, m_B) CSR array
