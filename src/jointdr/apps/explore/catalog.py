@@ -79,7 +79,8 @@ def read_names(path: str | os.PathLike[str]) -> dict[str, str]:
     column = _column_of_names(frame[titles])
     if column is None:
         raise ValueError(
-            f"{path} has no column of names, but {list_some(titles)}: call it name, label, symbol or title."
+            f"{path} has no column of names, but {list_some([repr(title) for title in titles])}: call it name, label, "
+            "symbol or title."
         )
     found = zip(frame.index, frame[ids], frame[column], strict=True)
     return {parse_id(path, number, id, "id"): "" if is_missing(name) else name for number, id, name in found}

@@ -8,12 +8,12 @@ from typing import Literal
 import numpy as np
 
 from jointdr.apps.explore.contents import Entry, Near, Strongest
-from jointdr.apps.explore.labels import Label, Labels
+from jointdr.apps.explore.labels import Label, Lettering
 from jointdr.apps.explore.placement import SIZE, beyond, dots, tick
 from jointdr.apps.explore.session import Session, Side, Subject
 from jointdr.runtime import Array
 
-LABELS = 6  # entities with a label, at most: the one that the page is about, and the best
+LABELS, TRIED = 6, 12  # entities with a label, at most, and those that room is looked for
 SMALLEST_WINDOW = 60
 RADII = {"chosen": 0.016, "best": 0.011, "near": 0.009}
 Role = Literal["chosen", "best", "near"]
@@ -107,16 +107,16 @@ def _marks(
 ) -> list[Mark]:
     """Marks from back to front; labels from front to back, as long as there is room for them."""
     radii = [round(RADII[role] * drawing.size, 2) for _, role in marked]
-    outward, count, marks = beyond(at), 0, []
+    outward, count, tried, marks = beyond(at), 0, 0, []
     frame = (drawing.x, drawing.y, drawing.x + drawing.size, drawing.y + drawing.size)
-    labels = Labels(frame, drawing.font, np.column_stack([at, radii]), others)
+    labels = Lettering(frame, drawing.font, np.column_stack([at, radii]), others)
     for index in reversed(range(len(marked))):
         (subject, role), (x, y), radius = marked[index], at[index].tolist(), radii[index]
         right, down = outward[index].tolist()
         line = tick(x, y, right, down, radius, radius) if right or down else ""
         label = None
-        if count < LABELS and (role != "near" or not session.is_one_map):
+        if count < LABELS and tried < TRIED and (role != "near" or not session.is_one_map):
             label = labels.place(session.name(subject), x, y, radius, is_needed=role == "chosen")
-            count += label is not None
+            count, tried = count + (label is not None), tried + 1
         marks.append(Mark(subject, role, round(x, 1), round(y, 1), radius, line, label))
     return marks[::-1]

@@ -15,7 +15,7 @@ HEIGHT = 1.1
 GAP = 0.25  # between a mark and its label, in units of the font size
 RINGS = (1.0, 2.2, 6.0, 11.0, 17.0, 24.0)  # gaps that are tried, in units of the smallest
 BESIDE = 2.2  # beyond which a line leads to the label
-MOST_COVERED = 2  # dots under a label
+MOST_COVERED = 2  # dots under a label, or as many as lie on average on as much of the map
 AWAY = 0.15  # the cost of a gap, in dots
 STEPS = 24  # points of a line that are looked at
 # Where a label lies, and the end of it that is next to the mark: to the right first.
@@ -52,7 +52,7 @@ class Place:
         return Label(text, round(self.x, 1), round(self.y, 1), ANCHORS[self.right], line)
 
 
-class Labels:
+class Lettering:
     """The labels of one map, which are placed one after the other.
 
     Parameters
@@ -80,7 +80,7 @@ class Labels:
             if not self._is_free(place):
                 continue
             covered = int(np.count_nonzero(_inside(self.dots, place.box)))
-            if (covered <= MOST_COVERED or is_needed) and (best is None or cost + covered < best[0]):
+            if (covered <= self._most_covered(place) or is_needed) and (best is None or cost + covered < best[0]):
                 best = (cost + covered, place)
         if best is None:
             return None
@@ -102,6 +102,11 @@ class Labels:
                 way = np.array([edge - x, middle - down * height / 2 - y])
                 line = np.array([x, y]) + np.linspace(radius / float(np.hypot(*way)), 1.0, STEPS)[:, None] * way
             yield AWAY * (ring - 1) + 0.01 * order, Place(right, down, edge, middle, box, line)
+
+    def _most_covered(self, place: Place) -> float:
+        left, top, right, bottom = self.frame
+        share = (place.box[2] - place.box[0]) * (place.box[3] - place.box[1]) / ((right - left) * (bottom - top))
+        return max(MOST_COVERED, share * len(self.dots))
 
     def _is_free(self, place: Place) -> bool:
         """Whether it is in the frame, and there is nothing else, neither at the label nor on the way to it."""

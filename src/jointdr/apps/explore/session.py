@@ -68,7 +68,7 @@ _WITHOUT_NOTES = ("kernel", "column")
 
 
 def notes_of(table: Any) -> list[dict[str, float]]:
-    """What a table of `predict_pairs` or `recommend` notes of each score."""
+    """The notes on each score in a table of `predict_pairs` or `recommend`."""
     return table.drop(columns=["row", "column", "score", "rank"], errors="ignore").to_dict("records")
 
 
@@ -194,7 +194,7 @@ class Session:
 
     @property
     def mixed_rows(self) -> TableEncoder | None:
-        """What makes features of new rows, where the table that was fitted had more than plain numbers."""
+        """The encoder of new rows, where the table that was fitted had more than plain numbers."""
         encoder = self.model.encoders_[0]
         return None if encoder is None or encoder.keeps_numbers else encoder
 
@@ -230,7 +230,7 @@ class Session:
         return bool(self.known.nnz == len(self.rows) * len(self.columns))
 
     def notes(self, subject: Subject, others: Array) -> list[dict[str, float]]:
-        """What the model notes of the scores with some of the others.
+        """The notes of the model on the scores with some of the others.
 
         Heads that were named have nothing but the effective number of known pairs behind the score of a row.
         """
