@@ -64,7 +64,7 @@ print(f'JDR("auto") finds {r} directions; the means of ten digits span nine')
 # Two new images: the same digit?
 # -------------------------------
 #
-# By the cosine of their coordinates, by kernel regression (on 5000 of the pairs), and by the nearest neighbour, which
+# By the cosine of their coordinates, by kernel regression (on 5000 of the pairs), and by the nearest neighbor, which
 # is given the digits of the first half.
 
 pca, lda = PCA(r).fit(images), LinearDiscriminantAnalysis().fit(images, digits)
@@ -87,7 +87,7 @@ def cosine(A, B):
 answer = new_digits[new_first] == new_digits[new_second]
 some = slice(5000)  # kernel regression compares each new pair with all it was given
 cosines = {}
-print("                        AUC of     AUC of kernel   nearest neighbour")
+print("                        AUC of     AUC of kernel   nearest neighbor")
 print("                        a cosine   regression      names the digit")
 for name, ((A, B), (A_new, B_new)) in coordinates.items():
     cosines[name] = cosine(A_new[new_first], B_new[new_second])

@@ -22,10 +22,10 @@ table = pd.DataFrame(np.hstack(X.arrays), columns=[*names["genes"], *names["dise
 print(table.shape)
 
 # %%
-# A nearest-neighbour regressor behind JDR, and the same regressor on all features:
+# A nearest-neighbor regressor behind JDR, and the same regressor on all features:
 
 pipeline = make_pipeline(JDR(n_components=2, views=names), KNeighborsRegressor(15))
-print("R² of 15 nearest neighbours, 3-fold cross-validation")
+print("R² of 15 nearest neighbors, 3-fold cross-validation")
 print(f"  on JDR's 2 + 2 directions  {cross_val_score(pipeline, table, y, cv=3).mean():.2f}")
 print(f"  on all 40 features         {cross_val_score(KNeighborsRegressor(15), table, y, cv=3).mean():.2f}")
 

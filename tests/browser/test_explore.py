@@ -67,6 +67,51 @@ def test_escape_closes_the_search(open_page, address):
     assert watch.errors == []
 
 
+def test_finds_drop_down_over_the_page(open_page, address):
+    """Nothing moves; they close with a click elsewhere, or with Tab, and open again with the search."""
+    page, watch = open_page()
+    page.goto(f"{address}/row?id=d%2F4")
+    before = page.locator("h1").bounding_box()
+    page.fill("#q", "d/")
+    page.wait_for_selector("#found a")
+    assert page.locator("h1").bounding_box() == before
+    over = page.evaluate("""() => {
+        const at = document.querySelector("#found a").getBoundingClientRect();
+        return document.elementFromPoint(at.x + 2, at.y + 5).closest("#found") !== null;
+    }""")
+    assert over
+    page.mouse.click(5, 800)
+    assert page.locator("#found").is_hidden()
+    page.focus("#q")
+    assert page.locator("#found").is_visible()
+    page.focus("summary >> nth=0")
+    assert page.locator("#found").is_hidden()
+    assert watch.errors == []
+
+
+def test_keys_go_through_the_page_of_a_search_too(open_page, address):
+    page, watch = open_page()
+    page.goto(address)
+    page.fill("#q", "third")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#results a")
+    page.focus("#q")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("h1.column")
+    assert watch.errors == []
+
+
+def test_the_home_page_fetches_what_takes_long(open_page, address):
+    page, watch = open_page()
+    page.goto(address)
+    page.wait_for_selector("#start .ranking > li:nth-child(10)")
+    assert page.locator("svg.map circle.best").count() > 2
+    page.click("#start summary >> nth=0")
+    page.wait_for_selector(".why .reasons li")
+    assert watch.errors == []
+
+
 def test_pages_known_pairs_and_the_map(open_page, address):
     page, watch = open_page()
     page.goto(f"{address}/row?id=d%2F4")
@@ -152,7 +197,7 @@ def test_without_scripts_everything_is_there(open_page, address):
     page.goto(address)
     page.fill("#q", "first")
     page.click("button:has-text('Search')")
-    page.click("#found a")
+    page.click("#results a")
     page.click("summary >> nth=0")
     page.click(".why a >> nth=0")
     page.wait_for_selector(".reasons li")

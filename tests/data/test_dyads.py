@@ -321,7 +321,10 @@ def test_columns_can_be_named():
         column_id="gene",
     )
     np.testing.assert_array_equal(named.Y.toarray(), [[0, 0], [0.3, 0], [0, 0.1]])
+    assert named.score_name == "score"
+    assert named.rows([0]).score_name == "score"
     links = Dyads.from_tables(pairs[["d", "t"]], rows, columns)
+    assert links.score_name is None
     np.testing.assert_array_equal(links.Y.toarray(), [[1, 0], [1, 0], [0, 1]])
 
 

@@ -303,7 +303,7 @@ def test_longer_words_are_sparse_and_in_alphabetical_order():
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
-def test_the_mismatch_kernel_counts_pairs_of_words_by_their_neighbours(rng, k):
+def test_the_mismatch_kernel_counts_pairs_of_words_by_their_neighbors(rng, k):
     """By definition: the inner product over all words of the numbers of words within one letter of them."""
     letters = "ACDEFGHIKLMNPQRSTVWY"
     texts = ["".join(rng.choice(list(letters[:4]), 9)) for _ in range(3)]

@@ -114,8 +114,8 @@ def wnn(S, Y, decay):
     return np.array([sum(decay**i * Y[j] for i, j in enumerate(row)) for row in order])
 
 
-def test_wnn_gip_adds_a_new_entity_with_the_profile_of_its_neighbours(links):
-    """The regression of all pairs, with one more row whose scores are the weighted ones of its neighbours."""
+def test_wnn_gip_adds_a_new_entity_with_the_profile_of_its_neighbors(links):
+    """The regression of all pairs, with one more row whose scores are the weighted ones of its neighbors."""
     split = Split.hold_out(links, rows=[4])
     (S,), (T,) = (list(named.values()) for named in split.train.similarities)
     k = next(iter(split.similarity[0].values()))

@@ -315,7 +315,7 @@ def test_bad_calls(tables, rng, tmp_path):
         model.explain("3", "77")
     with pytest.raises(ValueError, match="one 'disease' at a time, but got 60"):
         model.explain(dyads.A, "3")
-    with pytest.raises(ValueError, match="no neighbours"):
+    with pytest.raises(ValueError, match="no neighbors"):
         clone(MODELS["bilinear"]).fit(dyads).neighbors()
     JDR(2).fit(dyads).save(tmp_path / "jdr.npz")
     with pytest.raises(ValueError, match="holds a JDR model, not a AssociationModel model"):

@@ -65,7 +65,7 @@ def same(one, other):
 
 @pytest.mark.parametrize("name", MODELS)
 class TestEveryModel:
-    def test_all_neighbours_are_exact_sums(self, name, dyads, new):
+    def test_all_neighbors_are_exact_sums(self, name, dyads, new):
         exact, all_near = clone(MODELS[name]).fit(dyads), with_nearest(MODELS[name], (60, 25)).fit(dyads)
         assert exact.truncation_ is None
         same(all_near.bandwidth_, exact.bandwidth_)
@@ -212,7 +212,7 @@ class TestWhatIsLost:
             ]
             same(by_hand[1] - by_hand[0], changes[0])
 
-    def test_more_neighbours_lose_less(self, dyads):
+    def test_more_neighbors_lose_less(self, dyads):
         left = [
             AssociationModel(None, head="kernel", bandwidth=0.3, nearest=k).fit(dyads).truncation_.rows.left_out
             for k in (3, 10, 30, 60)

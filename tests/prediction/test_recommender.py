@@ -73,7 +73,7 @@ class TestSomeRowsAndColumns:
         same(model.predict(new[0], rows=["n4", "r3"]), model.predict(new[0])[[4, 2]])
         same(model.predict(new[0], new[1], columns=["m2"]), model.predict(*new)[:, [2]])
 
-    def test_neighbours_are_those_of_all(self, dyads, new):
+    def test_neighbors_are_those_of_all(self, dyads, new):
         for name in ("kernel", "nearest", "columns by themselves", "mixed"):
             model = clone(MODELS[name]).fit(dyads)
             same(model.neighbors(rows=["r9"], columns=["c3", "c8"]), model.neighbors()[[9]][:, [3, 8]])
@@ -166,7 +166,7 @@ class TestRecommend:
             first, second = one.recommend(by=by, k=5), other.recommend(by=by, k=5)
             pd.testing.assert_frame_equal(first, second, rtol=1e-8)
 
-    def test_neighbours_are_noted(self, dyads):
+    def test_neighbors_are_noted(self, dyads):
         model = clone(MODELS["kernel"]).fit(dyads)
         for by in ("rows", "columns", "pairs"):
             best = model.recommend(by=by, k=3)
@@ -219,7 +219,7 @@ class TestPairs:
         assert found["row"].tolist()[:26] == ["r0"] * 25 + ["r1"]
         assert len(model.predict_pairs(None, new[0], new[1])) == 15
 
-    def test_kernel_heads_note_neighbours(self, dyads, new):
+    def test_kernel_heads_note_neighbors(self, dyads, new):
         model = clone(MODELS["kernel"]).fit(dyads)
         found = model.predict_pairs([("r4", "c5"), ("n1", "c2")], new[0])
         same(found["neighbors"], [model.neighbors()[4, 5], model.neighbors(new[0])[1, 2]])

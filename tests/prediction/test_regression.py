@@ -46,7 +46,7 @@ def test_a_grid_is_its_pairs(rng, tables, new, kind, adaptive):
     grid = KernelRegression(h, adaptive=adaptive).fit(dyads)
     scores, neighbors = grid.predict(new, return_neighbors=True)
     i, j = (at.ravel() for at in np.indices(scores.shape))
-    if adaptive is None:  # among pairs, an entity counts once for each of its pairs, which moves the k-th neighbour
+    if adaptive is None:  # among pairs, an entity counts once for each of its pairs, which moves the k-th neighbor
         X, y = dyads.triples()
         expected = KernelRegression(h).fit(X, y).predict((new[0][i], new[1][j]), return_neighbors=True)
     else:
@@ -124,7 +124,7 @@ def test_a_column_without_any_score_gets_the_mean_of_all(rng, tables):
 
 
 def test_very_small_weights_still_count():
-    # exp(-600) times exp(-600) is 0 in floating point, but both neighbours are the only ones there are.
+    # exp(-600) times exp(-600) is 0 in floating point, but both neighbors are the only ones there are.
     dyads = Dyads(np.array([[3.0, 0.0]]), np.zeros((1, 1)), np.zeros((2, 1)), observed=[[True, False]])
     model = KernelRegression(1.0).fit(dyads)
     z = np.full((1, 1), np.sqrt(1200.0))
@@ -211,7 +211,7 @@ def test_a_mixture_is_a_mean_of_averages(rng):
     np.testing.assert_allclose(mixed, 0.3 * S[0] + 0.7 * S[1])
 
 
-def test_nearest_neighbours_are_shared():
+def test_nearest_neighbors_are_shared():
     K = Kernel(np.array([[0.0], [0.0], [1.0]]), 0.0).weights(np.array([[0.1], [0.9]]))
     np.testing.assert_array_equal(K, [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
 
@@ -250,7 +250,7 @@ def test_bad_calls(rng, tables, new):
 def test_leaving_a_row_out_is_fitting_without_it(rng):
     """The gain of each bandwidth, by hand: one fit without each row, lonely rows and columns included."""
     A, B = 3 * rng.standard_normal((15, 2)), rng.standard_normal((8, 1))
-    A[0] += 1e4  # no neighbours at all
+    A[0] += 1e4  # no neighbors at all
     Y = rng.standard_normal((15, 8))
     mask = rng.random(Y.shape) < 0.3
     mask[:, 5] = np.arange(15) == 3  # a column with one score
@@ -331,7 +331,7 @@ def transpose(dyads):
     return Dyads(Y, dyads.B, dyads.A, None if dyads.is_complete else "stored")
 
 
-def test_points_without_features_are_no_neighbours():
+def test_points_without_features_are_no_neighbors():
     K = Kernel(np.array([[1.0, 0.0], [0.0, 0.0]]), 1.0, cosine=True)
     np.testing.assert_allclose(K.weights(np.array([[0.6, 0.8], [0.0, 0.0]])), [[0.6, 0.0], [0.0, 0.0]])
     model = AssociationModel(None, head="kernel", kernel="cosine", bandwidth=(1.0, 0.0)).fit(
@@ -341,7 +341,7 @@ def test_points_without_features_are_no_neighbours():
     assert (model.neighbors(np.zeros((1, 3))) == 0).all()
 
 
-def test_more_neighbours_than_points(rng):
+def test_more_neighbors_than_points(rng):
     D = np.array([[1.0, 4.0, np.inf]])
     np.testing.assert_allclose(kth_smallest(D, 3), [4.0])
     Z = (rng.standard_normal((20, 2)), rng.standard_normal((20, 2)))

@@ -417,3 +417,14 @@ def test_files_without_such_names_have_none(split):
     header, arrays = Popularity().fit(split.train).to_arrays()
     del header["similarities"]
     assert Popularity.from_arrays(header, arrays).similarity_names_ == ((), ())
+
+
+def test_the_name_of_scores_is_saved(tmp_path):
+    pairs = pd.DataFrame({"drug": list("xxyyz"), "target": list("pqpqp"), "pkd": [5.1, 6.2, 7.3, 4.4, 6.0]})
+    drugs = pd.DataFrame({"name": ["A one", "B two", "C three"], "w": [1.0, 2.0, 4.0]}, index=list("xyz"))
+    model = Popularity().fit(Dyads.from_tables(pairs, drugs, pd.DataFrame({"v": [1.0, 2.0]}, index=list("pq"))))
+    model.save(tmp_path / "model.npz")
+    loaded = load(tmp_path / "model.npz")
+    assert (model.score_name_, loaded.score_name_) == ("pkd", "pkd")
+    assert loaded.labels_[0].tolist() == ["A one", "B two", "C three"]
+    assert Popularity().fit(Dyads(np.eye(3))).score_name_ is None

@@ -92,6 +92,8 @@ class Dyads:
         Names of the entities to be shown, from a column of a DataFrame that has names.
     unmatched : Unmatched or None
         With `from_tables`: the ids that no entity has.
+    score_name : str or None
+        With `from_tables`: the name of the column of graded scores.
 
     Examples
     --------
@@ -144,6 +146,7 @@ class Dyads:
         self.row_ids, self.column_ids = ids
         self.similarities: tuple[Similarities, Similarities] = (similarities[0], similarities[1])
         self.unmatched: Unmatched | None = None
+        self.score_name: str | None = None
 
     @classmethod
     def from_tables(
@@ -219,7 +222,7 @@ class Dyads:
         more = {"row_similarity": row_similarity, "column_similarity": column_similarity}
         more |= {"row_encoder": row_encoder, "column_encoder": column_encoder}
         dyads = cls(Y, A, B, known_alone, row_ids, column_ids, **more, names=names)
-        dyads.unmatched = unmatched
+        dyads.unmatched, dyads.score_name = unmatched, listed.name
         unmatched.warn_if_any(len(listed.rows))
         return dyads
 
@@ -347,7 +350,8 @@ class Dyads:
     ) -> Dyads:
         """The same dyads with other scores, tables, ids, similarities or labels, which are not checked again."""
         part = Dyads.__new__(Dyads)
-        part.names, part.feature_names, part.unmatched = self.names, self.feature_names, self.unmatched
+        part.names, part.feature_names = self.names, self.feature_names
+        part.unmatched, part.score_name = self.unmatched, self.score_name
         part.is_complete = self.is_complete if is_complete is None else is_complete
         Y = self.Y if Y is None else Y
         part.Y = sparse.csr_array(Y) if is_sparse(Y) else Y

@@ -66,6 +66,7 @@ class Listed:
     columns: Array
     scores: Array
     is_graded: bool  # whether they have scores that are not all 1
+    name: str | None = None  # the column of graded scores
 
 
 def read_listed(pairs: Any, row: str | None, column: str | None, score: str | None) -> Listed:
@@ -89,7 +90,8 @@ def read_listed(pairs: Any, row: str | None, column: str | None, score: str | No
         for name in (row, column)
     )
     values = values[kept]
-    return Listed(i, j, values, bool((values != 1).any()))
+    is_graded = bool((values != 1).any())
+    return Listed(i, j, values, is_graded, str(score) if is_graded else None)
 
 
 def columns_of_ids(pairs: Any, row: str | None, column: str | None) -> tuple[str, str]:

@@ -26,7 +26,7 @@ def fingerprints(
     smiles : sequence of m str
         Molecules in SMILES notation.
     kind : {"morgan", "feature_morgan", "rdkit", "atom_pair", "torsion", "maccs", "ngrams"}
-        ``"morgan"``: neighbourhoods of atoms up to `radius` bonds, ECFP4 for a radius of 2; ``"feature_morgan"``: the
+        ``"morgan"``: neighborhoods of atoms up to `radius` bonds, ECFP4 for a radius of 2; ``"feature_morgan"``: the
         same, with atoms known by their role (donor, acceptor, aromatic, ...), FCFP4. ``"rdkit"``: paths and branches
         of up to 7 bonds. ``"atom_pair"``, ``"torsion"``: pairs of atoms with their distance, runs of four atoms.
         ``"maccs"``: the 166 MACCS keys. ``"ngrams"``: runs of 3 to 5 characters of the string itself, which need no

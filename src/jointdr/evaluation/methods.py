@@ -68,7 +68,7 @@ def standard_methods(dyads: Dyads, names: Iterable[str] | None = None, *, by: By
     Peers, which take features and similarities alike: ``Kronecker ridge``, ridge regression with products of kernels
     (Pahikkala et al., 2015); ``Kronecker ridge + profiles``, whose kernels have a share of Gaussian interaction
     profiles, the known scores of known entities; ``two-step ridge``, with a penalty for each side (Stock et al., 2018);
-    ``WNN-GIP``, where new entities get the profiles of weighted nearest neighbours (van Laarhoven and Marchiori, 2013);
+    ``WNN-GIP``, where new entities get the profiles of weighted nearest neighbors (van Laarhoven and Marchiori, 2013);
     ``weighted ALS``, matrix factorization (Hu, Koren and Volinsky, 2008), and kernel ridge regression to the factors of
     new entities; ``LightGBM``, boosted trees on the features of both entities (Ke et al., 2017), where
     lightgbm is installed. Two-step ridge is left out where only some pairs are known, WNN-GIP for graded scores, and

@@ -41,7 +41,7 @@ class AssociationModel(FittedAssociations):
     With no argument at all, `fit` chooses by itself. New rows, new columns, both new, and unknown pairs of known
     entities are four different questions, and each gets a model of its own, chosen on held-out data. Entities are
     described by their features, by given similarities, by the coordinates of a `JDR`, and by their known and predicted
-    scores. Row and column effects, ridge regression on pairs and averages over neighbours are fitted to these
+    scores. Row and column effects, ridge regression on pairs and averages over neighbors are fitted to these
     descriptions and stacked. `choices_` and ``print(model)`` show what was chosen.
 
     ``AssociationModel(JDR(80), head="kernel")`` is the paper's pipeline: entities are embedded, their coordinates are
@@ -83,7 +83,7 @@ class AssociationModel(FittedAssociations):
         Coordinates are scaled by this power of Σ. ``"auto"`` is ½ for a `JDR`, as in the paper, and the ``scale`` of
         the embedding otherwise.
     adaptive : int, optional
-        Gaussian bandwidths are then multiples of the distance to the neighbour of this rank.
+        Gaussian bandwidths are then multiples of the distance to the neighbor of this rank.
     mix : float or pair of floats, default 0
         Between 0 and 1: the share that similarities of raw features have beside those of the coordinates, for rows and
         for columns.
@@ -126,7 +126,7 @@ class AssociationModel(FittedAssociations):
         The loss by ``nearest``, on a sample of the entities; None where all of them count.
     row_ids_, column_ids_ : arrays of str
         The entities that were fitted.
-    view_names_ : tuple of str
+    view_names_, labels_, score_name_ : ``names``, ``labels`` and ``score_name`` of the `Dyads`
     n_features_per_view_ : tuple of int
     feature_names_per_view_ : tuple of arrays or None
     known_pairs_ : (m_A, m_B) CSR array

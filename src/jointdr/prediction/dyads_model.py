@@ -32,6 +32,7 @@ class DyadsModel(Saved, BaseEstimator):
     similarity_names_: tuple[tuple[str, ...], tuple[str, ...]]
     encoders_: tuple[TableEncoder | None, TableEncoder | None]
     labels_: tuple[Array | None, Array | None]
+    score_name_: str | None
     _head: Head
     _scores: Array
     _is_complete: bool
@@ -183,7 +184,7 @@ class DyadsModel(Saved, BaseEstimator):
         self.view_names_, self.n_features_per_view_ = dyads.names, dyads.n_features
         self.row_ids_, self.column_ids_ = dyads.row_ids, dyads.column_ids
         self.feature_names_per_view_ = dyads.feature_names
-        self.encoders_, self.labels_ = dyads.encoders, dyads.labels
+        self.encoders_, self.labels_, self.score_name_ = dyads.encoders, dyads.labels, dyads.score_name
         rows, columns = dyads.similarities
         self.similarity_names_ = (tuple(rows), tuple(columns))
         self._scores, self._is_complete = dyads.Y, dyads.is_complete
@@ -215,7 +216,8 @@ class DyadsModel(Saved, BaseEstimator):
             arrays |= {} if encoder is None else encoder.to_arrays(f"table.{k}")
             arrays |= {} if labels is None else {f"labels.{k}": labels}
         header = {"names": list(self.view_names_), "n_features": list(self.n_features_per_view_)}
-        return {**header, "similarities": [list(names) for names in self.similarity_names_]}, arrays
+        header |= {"similarities": [list(names) for names in self.similarity_names_]}
+        return header | ({} if self.score_name_ is None else {"score_name": self.score_name_}), arrays
 
     @classmethod
     def from_arrays(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
@@ -241,6 +243,7 @@ class DyadsModel(Saved, BaseEstimator):
             checked_array(arrays, name, (None,), "U") for name in ("row_ids", "column_ids")
         )
         self.view_names_ = (str(header["names"][0]), str(header["names"][1]))
+        self.score_name_ = str(header["score_name"]) if "score_name" in header else None
         n_A, n_B = self.n_features_per_view_ = (int(header["n_features"][0]), int(header["n_features"][1]))
         if min(n_A, n_B) < 0:
             raise ValueError(f"its entities have {self.n_features_per_view_} features")

@@ -1,4 +1,4 @@
-"""Methods of a fitted `AssociationModel`: neighbours, explanations, coordinates, and files."""
+"""Methods of a fitted `AssociationModel`: neighbors, explanations, coordinates, and files."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class FittedAssociations(Recommender):
         """
         check_is_fitted(self)
         if not isinstance(self._head, GridRegression):
-            raise ValueError(f"head={self.head!r} has no neighbours: they belong to head='kernel'.")
+            raise ValueError(f"head={self.head!r} has no neighbors: they belong to head='kernel'.")
         a, b = self._query(0, A_new, None, rows).selection, self._query(1, B_new, None, columns).selection
         head, held = self._head.place_on(self.device), self._block_bytes()
         counter, found = head.neighbor_counter(a, b, held), np.empty((a.count, b.count))

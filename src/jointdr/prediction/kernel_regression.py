@@ -46,7 +46,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         ``"left-out rows"`` leaves out row entities for all, as version 0.1 did. 0, for a side of a `Dyads`, ignores
         that side: known entities lend each other nothing.
     adaptive : int, optional
-        Bandwidths are then multiples of the distance to the neighbour of this rank, and so wide where rows are rare.
+        Bandwidths are then multiples of the distance to the neighbor of this rank, and so wide where rows are rare.
     max_bytes : int
         Memory for blocks of the kernel matrix; results do not depend on it.
     device : str, optional
@@ -269,7 +269,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         return float(tried[np.argmin(error)])
 
     def _scale(self, views: list[Array], bandwidths: tuple[float, ...]) -> list[Array]:
-        """One table in units of the bandwidths; where neighbours are counted view by view, one centred table a view."""
+        """One table in units of the bandwidths; where neighbors are counted view by view, one centred table a view."""
         with np.errstate(over="ignore"):
             if self.adaptive is not None:
                 return [require_squares(Z - c, "X") for Z, c in zip(views, self.centers_, strict=True)]

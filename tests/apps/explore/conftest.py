@@ -67,6 +67,25 @@ def client(session):
     return TestClient(application(session), base_url=HOST, raise_server_exceptions=False)
 
 
+@pytest.fixture(scope="package")
+def graded():
+    """The page of a model that chose by itself, of tables with names and text, and a column of scores."""
+    pd = pytest.importorskip("pandas")
+    from jointdr.apps.explore.session import Session
+
+    S, A, B = tables(40, 30)
+    drugs = pd.DataFrame({"drug": [f"x{i}" for i in range(40)], "name": [f"drug no {i}" for i in range(40)]})
+    drugs = drugs.assign(weight=A[:, 0], **{"class": np.where(A[:, 1] > 0, "acid", "base")})
+    targets = pd.DataFrame({"target": [f"t{j}" for j in range(30)], "v": B[:, 0], "w": B[:, 1]})
+    targets["family"] = np.where(B[:, 2] > 0, "gpcr", "kinase")
+    i, j = np.nonzero(np.random.default_rng(1).random(S.shape) < 0.4)
+    pairs = pd.DataFrame({"drug": drugs["drug"][i].to_numpy(), "target": targets["target"][j].to_numpy()})
+    dyads = Dyads.from_tables(
+        pairs.assign(pkd=6 + S[i, j]), drugs, targets, observed="stored", names=("drug", "target")
+    )
+    return Session(AssociationModel(uses=("rows", "pairs"), max_fits=3, random_state=0).fit(dyads))
+
+
 def posted(client, text="", file=None, headers=None, **options):
     """Send the form."""
     files = {"text": (None, text)} if file is None else {"text": (None, text), "file": ("x.tsv", file)}

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from tests.apps.explore.conftest import NASTY, fitted, posted
+from jointdr import AssociationModel
+from jointdr.apps.explore.scores import rate_in_words
+from jointdr.apps.explore.session import Session
+from tests.apps.explore.conftest import NASTY, dyads_of, fitted, posted
 
 CRAFTED = [
     "../../etc/passwd",
@@ -38,6 +43,14 @@ class Read(HTMLParser):
         self.text += data
 
 
+def client_of(session):
+    from starlette.testclient import TestClient
+
+    from jointdr.apps.explore.app import application
+
+    return TestClient(application(session), base_url="http://127.0.0.1")
+
+
 def get(client, address, status=200):
     response = client.get(address)
     assert response.status_code == status, response.text
@@ -50,8 +63,102 @@ def get(client, address, status=200):
 
 def test_home(client):
     page = get(client, "/")
+    assert "Which targets go with which drugs, and why?" in page.text
     assert "60, with 4 features" in page.text
     assert "JDR with 2 directions" in page.text
+
+
+def test_home_has_the_strongest_new_pairs(client, model):
+    page = get(client, "/?all=1")
+    best = model.recommend(by="pairs", k=10)
+    for row, column in zip(best["row"], best["column"], strict=True):
+        query = f"/why?{urlencode({'row': row, 'column': column})}"
+        assert query in page.links
+    assert page.text.index("Strongest new pairs") < page.text.index(f"{best['score'][0]:.3f}")
+    text = client.get("/").text  # where they are now
+    assert text.count('class="best row"') == best["row"].nunique() + 1  # with that of the legend
+    assert 'hx-trigger="load"' not in text
+
+
+def test_home_of_a_large_model_does_not_wait_for_them(model, monkeypatch):
+    """It asks for the list itself, once it is there, or has a link; only some rows are looked through."""
+    from jointdr.apps.explore import session as module
+
+    monkeypatch.setattr(module, "QUICK", 10)
+    monkeypatch.setattr(module, "RANKED", 5 * 45 + 1)
+    session = module.Session(model)
+    session.warm()
+    client = client_of(session)
+    page = get(client, "/")
+    assert "which takes some seconds" in page.text
+    assert page.links.count("/?all=1") == 2
+    assert session.strongest_if_found is None
+    page = get(client, "/?all=1")
+    assert "Among the 5 drugs with the most known pairs." in page.text
+    counts = model.known_pairs_.sum(axis=1)
+    known = dict(zip(model.row_ids_.tolist(), counts.tolist(), strict=True))
+    assert min(known[row] for row in session.strongest()["row"]) >= sorted(counts)[-5]
+
+
+def test_home_where_everything_is_known():
+    page = get(client_of(Session(fitted("all"))), "/?all=1")
+    assert "Strongest pairs" in page.text
+    assert sum(link.startswith("/why?") for link in page.links) == 20
+
+
+def test_graded_scores_are_said_in_words_of_the_data(graded):
+    client, model = client_of(graded), graded.model
+    best = model.recommend(rows=["x4"], k=1).iloc[0]
+    page = get(client, "/row?id=x4")
+    assert "predicted pkd" in page.text
+    assert f"90 % between {best['lower']:.1f} and {best['upper']:.1f}" in page.text
+    why = get(client, f"/why?row=x4&column={best['column']}")
+    assert f"Predicted pkd {best['score']:.2f}, 90 % between" in why.text
+    assert "× pkd" in why.text
+
+
+def test_links_are_said_in_words_of_the_data():
+    model = AssociationModel(uses=("rows", "pairs"), max_fits=3, random_state=0).fit(dyads_of("links"))
+    client = client_of(Session(model))
+    assert re.search(r"· higher than \d+\.\d % of all unknown pairs", get(client, "/row?id=d%2F4").text)
+    assert "of all unknown pairs" in get(client, "/column?id=t+3").text
+    new = get(client, posted(client, "1 2 -1 0", follow_redirects=False).headers["location"])
+    rates = model.recommend(np.array([[1.0, 2.0, -1.0, 0.0]]), k=1)["listed_rate"]
+    assert f"· {rate_in_words(rates[0])}" in new.text
+
+
+def test_names_are_those_of_the_model(graded):
+    client = client_of(graded)
+    assert "/row?id=x4" in get(client, "/search?q=drug+no+4").links
+    page = get(client, "/row?id=x4")
+    assert "drug no 4" in page.text
+    assert "gpcr" not in page.text  # a feature
+
+
+def test_new_rows_as_tables_are(graded):
+    """With text, gaps and other columns: what the encoder of the model makes of them."""
+    client, model = client_of(graded), graded.model
+    sent = "drug,class,extra,weight\nnew,acid,1,\nx4,base,2,3.5\n"
+    response = posted(client, sent, follow_redirects=False)
+    page = get(client, response.headers["location"])
+    assert "columns that the fitted table did not have, which are not used: extra" in page.text
+    table = pd.DataFrame({"class": ["acid", "base"], "weight": [None, 3.5], "extra": 1}, index=["new", "x4"])
+    with pytest.warns(UserWarning, match="extra"):
+        best = model.recommend(table, k=1)
+    assert f"predicted pkd {best['score'][0]:.2f}" in " ".join(page.text.split())
+    one = get(client, posted(client, "class\tacid\nweight 2", follow_redirects=False).headers["location"])
+    assert "predicted pkd" in one.text
+    for text, said in {
+        "a,b,c\n1,2": "2 fields",
+        "x,y,z\n1,2,3\n": "none of the features that were fitted",
+        "": "nothing to read",
+        "class acid\nsugar 2": "no feature “sugar”",
+        "id,class,weight\na,acid,inf": "infinity",
+    }.items():
+        refused = posted(client, text)
+        assert refused.status_code == 422
+        assert said in refused.text
+    assert "<code>weight</code>" in client.get("/new").text
 
 
 def test_search(client):
@@ -81,7 +188,6 @@ def test_a_row(kind):
     from starlette.testclient import TestClient
 
     from jointdr.apps.explore.app import application
-    from jointdr.apps.explore.session import Session
 
     model = fitted(kind)
     client = TestClient(application(Session(model)), base_url="http://127.0.0.1")
@@ -89,7 +195,6 @@ def test_a_row(kind):
     best = model.recommend(k=20, exclude_known=kind != "all")
     for name in best[best["row"] == "d/4"]["column"]:
         assert f"/column?id={quote(name, safe='').replace('%20', '+')}" in page.links
-    assert "mean over about" in page.text
     assert "Nearest drugs" in page.text
 
 
@@ -123,14 +228,13 @@ def test_why(client, model):
     expected = model.explain("d/4", "t 3")
     for row in expected.pairs["row"][:3]:
         assert f"/row?id={quote(row, safe='')}" in page.links
-    assert f"{expected.score:.3g}" in page.text
+    assert f"Score {expected.score:.3f}, higher than" in page.text
 
 
 def test_why_for_a_score_that_is_0():
     from starlette.testclient import TestClient
 
     from jointdr.apps.explore.app import application
-    from jointdr.apps.explore.session import Session
 
     client = TestClient(application(Session(fitted("links", bandwidth=0.0))), base_url="http://127.0.0.1")
     assert "No known pair is near enough" in get(client, "/why?row=d%2F4&column=t+0").text
@@ -138,7 +242,7 @@ def test_why_for_a_score_that_is_0():
 
 def test_the_map(client):
     text = client.get("/row?id=d%2F4").text
-    assert text.count("<circle") == 20 + 8 + 1 + 3
+    assert text.count("<circle") == 20 + 8 + 1 + 5  # with those of the legend
     assert client.get("/map.svg?side=row").text.count("h0") > 40
     zoomed = client.get("/row?id=d%2F4&zoom=1").text
     assert 'class="dots row"' in zoomed

@@ -11,7 +11,8 @@ from scipy import sparse
 
 from jointdr import JDR, PCA, AssociationModel
 from jointdr.apps.explore.catalog import Catalog, read_names
-from jointdr.apps.explore.placement import MARGIN, SIZE
+from jointdr.apps.explore.drawing import drawing_of
+from jointdr.apps.explore.placement import MARGIN, SIZE, TICK, beyond
 from jointdr.apps.explore.session import Kept, Session, Subject
 from jointdr.apps.explore.uploads import Table
 from tests.apps.explore.conftest import dyads_of, fitted
@@ -41,11 +42,11 @@ def test_scores_are_those_of_the_model(name):
     for j in (0, 7, 44):
         np.testing.assert_allclose(session.ranking(Subject("column", j)).scores, expected[:, j], rtol=1e-9, atol=1e-12)
     indices = np.array([3, 40, 0])
-    found = session.neighbors(Subject("row", 5), indices)
+    found = session.notes(Subject("row", 5), indices)
     if model.head == "kernel":
-        np.testing.assert_allclose(found, model.neighbors()[5, indices], rtol=1e-9)
+        np.testing.assert_allclose([n["neighbors"] for n in found], model.neighbors()[5, indices], rtol=1e-9)
     else:
-        assert found is None
+        assert found == [{}, {}, {}]
 
 
 def test_scores_do_not_depend_on_what_is_held():
@@ -94,9 +95,8 @@ def test_uploads_are_new_rows(options):
         assert not session.ranking(subject).known.any()
         assert session.why(subject, 2).score == pytest.approx(expected[i, 2])
         assert (session.at(subject) >= 0).all()
-    np.testing.assert_allclose(
-        session.neighbors(Subject("row", 1, key), np.array([4, 9])), model.neighbors(X)[1, [4, 9]]
-    )
+    found = session.notes(Subject("row", 1, key), np.array([4, 9]))
+    np.testing.assert_allclose([n["neighbors"] for n in found], model.neighbors(X)[1, [4, 9]])
 
 
 def test_an_upload_that_is_a_known_row_lies_where_that_lies():
@@ -239,3 +239,50 @@ def test_names_from_a_table(tmp_path):
     path.write_text("id\n1\n")
     with pytest.raises(ValueError, match="single column 'id'"):
         read_names(path)
+
+
+def test_features_are_no_names(tmp_path):
+    path = tmp_path / "targets.csv"
+    families = ["gpcr", "kinase"] * 10
+    lines = [f"t{i},{families[i]},{i}.5,Protein {i}" for i in range(20)]
+    path.write_text("\n".join(["target,family,length,protein", *lines]))
+    assert read_names(path)["t3"] == "Protein 3"
+    path.write_text("\n".join(["target,family,length", *(line.rpartition(",")[0] for line in lines)]))
+    with pytest.raises(ValueError, match="no column of names, but 'family', 'length': call it name, label"):
+        read_names(path)
+    path.write_text("\n".join(["target,family", *(",".join(line.split(",")[:2]) for line in lines)]))
+    assert read_names(path)["t1"] == "kinase"  # a list of names, which may repeat
+    path.write_text("\n".join(["target,length", *(",".join(line.split(",")[::2]) for line in lines)]))
+    with pytest.raises(ValueError, match="no column of names, but 'length'"):
+        read_names(path)
+
+
+def test_names_that_are_given_come_before_those_of_the_model(graded):
+    session = Session(graded.model, ({"x1": "Another", "x2": ""}, None))
+    names = [session.name(Subject("row", index)) for index in range(4)]
+    assert names == ["drug no 0", "Another", "drug no 2", "drug no 3"]
+    assert session.name(Subject("column", 0)) == "t0"
+
+
+# ---------------------------------------------------------------- the edge of the map
+
+
+def test_entities_beyond_the_edge_are_marked(rng):
+    A, B = rng.standard_normal((400, 2)), rng.standard_normal((300, 2))
+    A[0] = 40.0, 0.0
+    Y = sparse.csr_array((rng.random((400, 300)) < 0.1).astype(float))
+    session = Session(AssociationModel(None, head="kernel", bandwidth=0.5).fit(Y, A, B))
+    (dots_of_rows, ticks_of_rows), (_, ticks_of_columns) = session.dots
+    outward = beyond(session.positions[0])
+    assert outward[0, 0] != 0
+    assert session.n_beyond == ticks_of_rows.count("M") + ticks_of_columns.count("M") < 40
+    assert dots_of_rows.count("M") + ticks_of_rows.count("M") == 400
+    x, y = session.positions[0][0].round().astype(int)
+    assert f"M{x} {y}l{TICK * outward[0, 0]} {TICK * outward[0, 1]}" in ticks_of_rows
+    (drawing, _) = drawing_of(session, Subject("row", 0), [], [], zoom=False)
+    assert [mark.beyond != "" for mark in drawing.marks] == [True]
+
+
+def test_where_no_entity_is_far_away_none_is_beyond_the_edge(session):
+    assert session.n_beyond == 0
+    assert [ticks for _, ticks in session.dots] == ["", ""]

@@ -115,7 +115,7 @@ class Settings:
     mix: Annotated[_Text, _like("S|S,S", "The share of these kernels, from 0 to 1.")] = None
     scale: Annotated[_Text, _like("auto|POWER", "Coordinates are scaled by this power of Σ.")] = None
     borrow: Annotated[float | None, _like("S", "How much known columns borrow from similar ones, 0 to 1.")] = None
-    adaptive: Annotated[int | None, _like("K", "Bandwidths are multiples of the distance to this neighbour.")] = None
+    adaptive: Annotated[int | None, _like("K", "Bandwidths are multiples of the distance to this neighbor.")] = None
     nearest: Annotated[_Text, _like("auto|none|K|K,K", "The number of nearest rows and columns with weights.")] = None
     ridge: Annotated[_Text, _like("auto|X", "The ridge of the normalization.")] = None
     alpha: Annotated[float | None, _like("X", "The penalty of imc and of ridge heads.")] = None

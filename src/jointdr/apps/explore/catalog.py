@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from jointdr.runtime import after_header, parse_id, read_lines, separator_of
+from jointdr.data import TableEncoder, list_some
+from jointdr.datasets import read_text
+from jointdr.runtime import is_missing, parse_id
 
+CALLED = ("name", "label", "symbol", "title")
 LONGEST_QUERY = 200  # characters of a search that are looked at
 
 
@@ -60,16 +64,31 @@ def _distance(folded: str, wanted: str) -> int:
 
 
 def read_names(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Names from a table with ids in its first column: those of the column ``name``, or else of the second.
+    """Names from a table with ids in its first column.
+
+    They are those of the column called name, label, symbol or title, or else of the first column of text that nearly
+    never repeats; of a table with ids and one column of text, whatever that is. Features are no names.
 
     Parameters
     ----------
     path : path
-        ``.tsv`` or ``.csv``, also with ``.gz``, with the names of its columns on the first line.
+        As for `jointdr.datasets.read_table`.
     """
-    header, rows = after_header(path, read_lines(path, separator_of(path), quoted=True))
-    if len(header) < 2:
-        raise ValueError(f"{path} has the single column {header[0]!r}: it needs ids first, and names.")
-    folded = [title.casefold() for title in header]
-    at = folded.index("name", 1) if "name" in folded[1:] else 1
-    return {parse_id(path, number, fields[0], "id"): fields[at].strip() for number, fields in rows}
+    frame = read_text(path)
+    ids, *titles = frame.columns
+    column = _column_of_names(frame[titles])
+    if column is None:
+        raise ValueError(
+            f"{path} has no column of names, but {list_some([repr(title) for title in titles])}: call it name, label, "
+            "symbol or title."
+        )
+    found = zip(frame.index, frame[ids], frame[column], strict=True)
+    return {parse_id(path, number, id, "id"): "" if is_missing(name) else name for number, id, name in found}
+
+
+def _column_of_names(frame: Any) -> str | None:
+    if (named := next((title for title in frame.columns if title.casefold() in CALLED), None)) is not None:
+        return named
+    columns = TableEncoder().fit(frame).columns_
+    kinds = ("name", "category") if len(columns) == 1 else ("name",)
+    return next((column.name for column in columns if column.kind in kinds), None)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.apps.explore.session import Ranking, Session, Subject
+from jointdr.apps.explore.scores import Bars, aligned
+from jointdr.apps.explore.session import Ranking, Session, Subject, notes_of
 from jointdr.apps.report.facts import direction_count
-from jointdr.prediction import Explanation
 from jointdr.runtime import Array
 
+MEANT = {"lower", "listed_rate"}  # the notes that are not the place of a score among others
 SUGGESTED = 8  # rows and columns that the first page names
 
 
@@ -19,15 +20,35 @@ SUGGESTED = 8  # rows and columns that the first page names
 class Entry:
     """One line of a ranking.
 
-    The subject is the entity of the other kind. `neighbors` is the effective number of known pairs behind the score.
+    The subject is the entity of the other kind; `words` is the meaning of the score.
     """
 
     rank: int  # from 1
     subject: Subject
     score: str
-    bar: float  # its length in proportion to the score; 100 for the best score of the ranking
+    bar: float  # its length in per cent
     known: bool
-    neighbors: str  # empty where there is no such number
+    words: str
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One line of the strongest pairs, as `Entry`."""
+
+    rank: int
+    row: Subject
+    column: Subject
+    score: str
+    bar: float
+    words: str
+
+
+@dataclass(frozen=True)
+class Strongest:
+    """The strongest pairs of all, and the bars of their scores."""
+
+    pairs: tuple[Pair, ...]
+    bars: Bars
 
 
 @dataclass(frozen=True)
@@ -51,9 +72,10 @@ class Reason:
 
 @dataclass(frozen=True)
 class Reasons:
-    """An explanation: the predicted score, the pairs that counted most, and how many others there are."""
+    """An explanation: the predicted score, its meaning, the pairs that counted most, and how many others there are."""
 
     score: str
+    words: str
     pairs: tuple[Reason, ...]
     others: int
     rest: str
@@ -64,36 +86,67 @@ def entries_of(
 ) -> list[Entry]:
     """Some lines of a ranking, of which `shown` has the indices of the entities that are listed, best first."""
     indices = shown[start : start + count]
-    best = float(np.max(np.abs(ranking.scores), initial=0.0)) or 1.0
-    neighbors = session.neighbors(subject, indices)
+    scale, scores = session.scale(), ranking.scores[indices].tolist()
+    bars, notes = scale.bars(ranking.scores), session.notes(subject, indices)
     return [
         Entry(
             start + i + 1,
             Subject(subject.other_side, int(index)),
-            number(ranking.scores[index]),
-            round(100 * max(0.0, float(ranking.scores[index]) / best), 1),
+            scale.text(scores[i]),
+            bars.length(scores[i]),
             bool(ranking.known[index]),
-            "" if neighbors is None else about(neighbors[i]),
+            scale.words(scores[i], notes[i]),
         )
         for i, index in enumerate(indices)
     ]
 
 
+def strongest_pairs(session: Session) -> Strongest:
+    """The strongest unknown pairs of all."""
+    table, scale = session.strongest(), session.scale()
+    bars = scale.bars(table["score"].to_numpy())
+    scored = zip(table["score"].tolist(), notes_of(table), strict=True)
+    # Their place among all pairs goes without saying.
+    words = [scale.words(score, notes) if MEANT & notes.keys() else "" for score, notes in scored]
+    lines = zip(table["row"], table["column"], table["score"].tolist(), words, strict=True)
+    return Strongest(
+        tuple(
+            Pair(
+                rank,
+                session.subject("row", row),
+                session.subject("column", column),
+                scale.text(score),
+                bars.length(score),
+                said,
+            )
+            for rank, (row, column, score, said) in enumerate(lines, 1)
+        ),
+        bars,
+    )
+
+
 def nearest_entities(session: Session, subject: Subject, count: int) -> list[Near]:
     """The nearest entities of the same kind."""
-    return [Near(Subject(subject.side, index), number(d, 2)) for index, d in session.nearest(subject, count)]
+    found = session.nearest(subject, count)
+    distances = aligned(np.array([distance for _, distance in found]), 3)
+    return [Near(Subject(subject.side, index), text) for (index, _), text in zip(found, distances, strict=True)]
 
 
-def explanation_of(session: Session, found: Explanation) -> Reasons:
-    """An explanation, as a page shows it."""
-    columns = (found.pairs[name] for name in ("row", "column", "score", "weight", "contribution"))
-    pairs = []
-    for row, column, score, weight, contribution in zip(*columns, strict=True):
-        share = 100 * contribution / found.score if found.score else 0.0
-        subjects = session.subject("row", str(row)), session.subject("column", str(column))
-        pairs.append(Reason(*subjects, number(score), number(weight, 2), f"{share:.2g} %"))
-    rest = f"{100 * found.rest / found.score:.2g} %" if found.score else number(found.rest)
-    return Reasons(number(found.score), tuple(pairs), found.n_pairs - len(pairs), rest)
+def explanation_of(session: Session, subject: Subject, column: int) -> Reasons:
+    """The known pairs behind the score of a row and a column."""
+    found, scale = session.why(subject, column), session.scale()
+    (notes,) = session.notes(subject, np.array([column]))
+    parts = np.append(found.pairs["contribution"].to_numpy(dtype=float), found.rest)
+    shares = aligned(100 * parts / found.score if found.score else parts, 2)
+    weights = aligned(found.pairs["weight"].to_numpy(dtype=float), 2)
+    lines = zip(found.pairs["row"], found.pairs["column"], found.pairs["score"].tolist(), strict=True)
+    pairs = tuple(
+        Reason(session.subject("row", row), session.subject("column", other), number(score), weight, f"{share} %")
+        for (row, other, score), weight, share in zip(lines, weights, shares[:-1], strict=True)
+    )
+    rest = f"{shares[-1]} %" if found.score else shares[-1]
+    words = scale.words(found.score, notes)
+    return Reasons(scale.text(found.score), words, pairs, found.n_pairs - len(pairs), rest)
 
 
 def model_facts_in_words(session: Session) -> dict[str, str]:
@@ -125,12 +178,6 @@ def suggestions_of(session: Session) -> list[Subject]:
     counts = np.diff(session.known.indptr), np.diff(session.known_columns.indptr)
     best = [np.argsort(-count, kind="stable")[:SUGGESTED] for count in counts]
     return [Subject("row", int(i)) for i in best[0]] + [Subject("column", int(j)) for j in best[1]]
-
-
-def about(count: float) -> str:
-    """A number to two digits, without an exponent."""
-    value = float(f"{float(count):.2g}")
-    return f"{value:.0f}" if value >= 10 else f"{value:g}"
 
 
 def number(value: float, digits: int = 3) -> str:

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
-from jointdr.apps.explore.contents import Entry, Near
-from jointdr.apps.explore.placement import SIZE, dots
+from jointdr.apps.explore.contents import Entry, Near, Strongest
+from jointdr.apps.explore.labels import Label, Lettering
+from jointdr.apps.explore.placement import SIZE, beyond, dots, tick
 from jointdr.apps.explore.session import Session, Side, Subject
 from jointdr.runtime import Array
 
-LABELS = 6  # entities with a label, at most: the one that the page is about, and the best
-LONGEST_LABEL = 24
+LABELS, TRIED = 6, 12  # entities with a label, at most, and those that room is looked for
 SMALLEST_WINDOW = 60
+RADII = {"chosen": 0.016, "best": 0.011, "near": 0.009}
 Role = Literal["chosen", "best", "near"]
 
 
 @dataclass(frozen=True)
 class Mark:
-    """An entity on the map, in the units of the map; its label, empty for none, starts or ends at `label_x`."""
+    """An entity on the map, in the units of the map; `beyond` is a line outwards where it lies beyond the edge."""
 
     subject: Subject
     role: Role
     x: float
     y: float
     radius: float
-    label: str = ""
-    label_x: float = 0.0
-    anchor: str = "start"
+    beyond: str = ""
+    label: Label | None = None
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,24 @@ def drawing_of(
     marked: list[tuple[Subject, Role]] = [(near.subject, "near") for near in reversed(nearest)]
     marked += [(entry.subject, "best") for entry in reversed(entries)]
     marked.append((subject, "chosen"))
+    return _draw_sides(session, marked, (subject.side, subject.other_side), zoom)
+
+
+def drawing_of_pairs(session: Session, strongest: Strongest | None) -> list[Drawing]:
+    """The same for the entities of the strongest pairs, or of none."""
+    pairs = () if strongest is None else strongest.pairs
+    subjects = dict.fromkeys(subject for pair in pairs for subject in (pair.row, pair.column))
+    return _draw_sides(session, [(subject, "best") for subject in reversed(subjects)], ("row", "column"), False)
+
+
+def _draw_sides(
+    session: Session, marked: list[tuple[Subject, Role]], sides: tuple[Side, Side], zoom: bool
+) -> list[Drawing]:
     if session.is_one_map:
         return [_draw(session, f"{session.rows.kinds} and {session.columns.kinds}", ["row", "column"], marked, zoom)]
     return [
         _draw(session, session.catalog(side).kinds, [side], [m for m in marked if m[0].side == side], zoom)
-        for side in (subject.side, subject.other_side)
+        for side in sides
     ]
 
 
@@ -73,12 +86,12 @@ def _draw(session: Session, title: str, sides: list[Side], marked: list[tuple[Su
     low, size = _window(at) if zoom and len(at) else (np.zeros(2), float(SIZE))
     x, y = low.round(1).tolist()
     drawing = Drawing(title, x, y, round(size, 1), sides)
+    positions = {side: session.positions[0 if side == "row" else 1] for side in sides}
     if zoom:
         for side in sides:
-            positions = session.positions[0 if side == "row" else 1]
-            is_inside = ((positions >= low) & (positions <= low + size)).all(axis=1)
-            drawing.dots.append((side, dots(positions[is_inside])))
-    drawing.marks.extend(_marks(session, drawing, marked, at))
+            is_inside = ((positions[side] >= low) & (positions[side] <= low + size)).all(axis=1)
+            drawing.dots.append((side, dots(positions[side][is_inside])))
+    drawing.marks.extend(_marks(session, drawing, marked, at, np.vstack(list(positions.values()))))
     return drawing
 
 
@@ -89,29 +102,21 @@ def _window(at: Array) -> tuple[Array, float]:
     return (low + high - size) / 2, size
 
 
-def _marks(session: Session, drawing: Drawing, marked: list[tuple[Subject, Role]], at: Array) -> list[Mark]:
-    """Marks from back to front; labels from front to back, as long as they do not lie on one another."""
-    radius = {"chosen": 0.016 * drawing.size, "best": 0.011 * drawing.size, "near": 0.009 * drawing.size}
-    taken: list[tuple[float, float, float, float]] = []
-    marks: list[Mark] = []
-    for (subject, role), (x, y) in zip(reversed(marked), at[::-1].tolist(), strict=True):
-        mark = Mark(subject, role, round(x, 1), round(y, 1), round(radius[role], 2))
-        if len(taken) < LABELS and (role != "near" or not session.is_one_map):
-            mark = _add_label(session, drawing, mark, taken)
-        marks.append(mark)
+def _marks(
+    session: Session, drawing: Drawing, marked: list[tuple[Subject, Role]], at: Array, others: Array
+) -> list[Mark]:
+    """Marks from back to front; labels from front to back, as long as there is room for them."""
+    radii = [round(RADII[role] * drawing.size, 2) for _, role in marked]
+    outward, count, tried, marks = beyond(at), 0, 0, []
+    frame = (drawing.x, drawing.y, drawing.x + drawing.size, drawing.y + drawing.size)
+    labels = Lettering(frame, drawing.font, np.column_stack([at, radii]), others)
+    for index in reversed(range(len(marked))):
+        (subject, role), (x, y), radius = marked[index], at[index].tolist(), radii[index]
+        right, down = outward[index].tolist()
+        line = tick(x, y, right, down, radius, radius) if right or down else ""
+        label = None
+        if count < LABELS and tried < TRIED and (role != "near" or not session.is_one_map):
+            label = labels.place(session.name(subject), x, y, radius, is_needed=role == "chosen")
+            count, tried = count + (label is not None), tried + 1
+        marks.append(Mark(subject, role, round(x, 1), round(y, 1), radius, line, label))
     return marks[::-1]
-
-
-def _add_label(session: Session, drawing: Drawing, mark: Mark, taken: list[tuple[float, float, float, float]]) -> Mark:
-    """The mark with a label to its right, or to its left near the edge; without one where another label is."""
-    name = session.name(mark.subject)
-    label = name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1].rstrip()}…"
-    width, gap = 0.58 * drawing.font * len(label), 1.4 * mark.radius
-    fits = mark.x + gap + width < drawing.x + drawing.size
-    left = mark.x + gap if fits else mark.x - gap - width
-    box = (left, mark.y - 0.6 * drawing.font, left + width, mark.y + 0.6 * drawing.font)
-    if any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken):
-        return mark
-    taken.append(box)
-    edge = mark.x + gap if fits else mark.x - gap
-    return replace(mark, label=label, label_x=round(edge, 1), anchor="start" if fits else "end")

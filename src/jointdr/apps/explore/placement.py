@@ -12,6 +12,9 @@ from jointdr.runtime import Array, dense
 
 SIZE = 1000  # width and height of a map, in its own units
 MARGIN = 30
+ROOM = 0.02  # beside the outermost entities, in units of their range
+WIDER = 1.3  # the range of all entities against that of most, beyond which the map shows most
+TICK = 14  # the length of the line that marks an entity beyond the edge
 OUTER = 0.5  # per cent of the entities on each side that may lie beyond the edge, where they are drawn on it
 DRAWN = 4000  # entities of each kind that are drawn in the background, at most
 ITERATIONS, COLUMNS = 15, 10  # of the subspace iteration that finds the two directions
@@ -34,6 +37,10 @@ class Plane:
         directions = _leading(tables, np.asarray(center))
         flat = np.vstack([_project(T, center, directions) for T in tables])
         low, high = np.percentile(flat, [OUTER, 100 - OUTER], axis=0)
+        least, most = flat.min(axis=0), flat.max(axis=0)
+        has_few_outside = most - least <= WIDER * (high - low)
+        room = ROOM * (most - least)
+        low, high = np.where(has_few_outside, least - room, low), np.where(has_few_outside, most + room, high)
         return Plane(center, directions, low, high)
 
     def __call__(self, T: Array) -> Array:
@@ -61,11 +68,29 @@ def planes_of(model: AssociationModel) -> tuple[Plane, Plane]:
 def dots(positions: Array) -> str:
     """Points as one SVG path of empty strokes, which round ends turn into dots; at most `DRAWN`, evenly chosen.
 
-    Those beyond the edge, which all lie on it, are left out.
+    Those on the edge are left out: `ticks` has them.
     """
-    positions = positions[((positions > MARGIN) & (positions < SIZE - MARGIN)).all(axis=1)]
+    positions = positions[~beyond(positions).any(axis=1)]
     step = max(1, -(-len(positions) // DRAWN))
     return "".join(f"M{x:.0f} {y:.0f}h0" for x, y in positions[::step].tolist())
+
+
+def ticks(positions: Array) -> str:
+    """Points on the edge, and beyond it, as one SVG path of short lines that point outwards; at most `DRAWN`."""
+    outward = beyond(positions)
+    outside = np.flatnonzero(outward.any(axis=1))
+    step = max(1, -(-len(outside) // DRAWN))
+    return "".join(tick(*positions[index], *outward[index]) for index in outside[::step])
+
+
+def tick(x: float, y: float, right: int, down: int, start: float = 0.0, length: float = TICK) -> str:
+    """A line from a point outwards, as an SVG path, which begins so far from it."""
+    return f"M{x + start * right:.0f} {y + start * down:.0f}l{length * right:.0f} {length * down:.0f}"
+
+
+def beyond(positions: Array) -> Array:
+    """The direction in which each point lies on the edge of the map or beyond it, (m, 2): -1, 0 or 1."""
+    return (positions >= SIZE - MARGIN).astype(int) - (positions <= MARGIN)
 
 
 def _leading(tables: list[Array], center: Array) -> Array:

@@ -18,13 +18,14 @@ from jointdr.apps.explore.contents import (
     explanation_of,
     model_facts_in_words,
     nearest_entities,
+    strongest_pairs,
     suggestions_of,
 )
 from jointdr.apps.explore.downloads import cell, disposition, tsv
-from jointdr.apps.explore.drawing import drawing_of
+from jointdr.apps.explore.drawing import drawing_of, drawing_of_pairs
 from jointdr.apps.explore.guard import LONGEST_BODY
 from jointdr.apps.explore.session import Session, Side, Subject
-from jointdr.apps.explore.uploads import MOST_ROWS, BadUpload, decode, read_features
+from jointdr.apps.explore.uploads import MOST_ROWS, BadUpload, decode, names_of_columns, read_features, read_mixed
 
 PER_PAGE, NEAREST, FOUND = 20, 8, 12  # entries of a page of a ranking, nearest entities, finds of a search of each kind
 SHOWN_ID = 60  # characters of an unknown id that a message repeats
@@ -39,14 +40,27 @@ class Pages:
         templates.filters["address"] = address
         self._facts, self._suggestions = model_facts_in_words(session), suggestions_of(session)
         self._background = [
-            templates.get_template("background.svg").render(layers=[layer]) for layer in enumerate(session.dots)
+            templates.get_template("background.svg").render(side=side, dots=dots, ticks=ticks)
+            for side, (dots, ticks) in enumerate(session.dots)
         ]
 
     # ---------------------------------------------------------------- finding
 
     def home(self, request: Request) -> Response:
-        """The search, what was fitted, and where to start."""
-        return self._page("home.html", facts=self._facts, suggestions=self._suggestions)
+        """The strongest new pairs, the map, where to start, and what was fitted.
+
+        What takes long to find is left to a second request, which asks for all of it.
+        """
+        session = self.session
+        is_ready = session.strongest_if_found is not None or _flag(request, "all")
+        strongest = strongest_pairs(session) if is_ready else None
+        return self._page(
+            "home.html",
+            strongest=strongest,
+            drawings=drawing_of_pairs(session, strongest),
+            facts=self._facts,
+            suggestions=self._suggestions,
+        )
 
     def search(self, request: Request) -> Response:
         text = request.query_params.get("q", "")
@@ -68,7 +82,7 @@ class Pages:
         """The known pairs behind the score of a row and a column."""
         subject = self._row(request, "row")
         column = self._known(request, "column", "column").index
-        found = explanation_of(self.session, self.session.why(subject, column))
+        found = explanation_of(self.session, subject, column)
         title = f"{self.session.name(subject)} – {self.session.columns.name(column)}"
         return self._page("why.html", subject=subject, column=column, explanation=found, name=title)
 
@@ -98,20 +112,24 @@ class Pages:
         return await run_in_threadpool(self._received, text)
 
     def _received(self, text: str) -> Response:
-        model = self.session.model
+        model, encoder = self.session.model, self.session.mixed_rows
         names = model.feature_names_per_view_[0]
         names = None if names is None else tuple(map(str, names))
         try:
-            table = read_features(text, model.n_features_per_view_[0], names)
+            if encoder is not None:
+                table = read_mixed(text, encoder)
+            else:
+                table = read_features(text, model.n_features_per_view_[0], names)
         except BadUpload as error:
             return self._form(problem=str(error), text=text, status=422)
         query = urlencode({"upload": self.session.keep(table), "at": 0})
         return RedirectResponse(f"/row?{query}", status_code=303)
 
     def _form(self, problem: str = "", text: str = "", status: int = 200) -> Response:
-        names = self.session.model.feature_names_per_view_[0]
-        examples = [] if names is None else [str(name) for name in names[:3]]
-        return self._page("new.html", problem=problem, text=text[:100_000], examples=examples, status=status)
+        encoder, names = self.session.mixed_rows, self.session.model.feature_names_per_view_[0]
+        names = names if encoder is None else names_of_columns(encoder)
+        values = {"examples": [] if names is None else [str(name) for name in names[:3]], "mixed": encoder is not None}
+        return self._page("new.html", problem=problem, text=text[:100_000], **values, status=status)
 
     # ---------------------------------------------------------------- inner workings
 
@@ -133,6 +151,7 @@ class Pages:
             "about.html",
             subject=subject,
             entries=entries,
+            bars=session.scale().bars(ranking.scores),
             nearest=nearest,
             drawings=drawing_of(session, subject, entries, nearest, zoom),
             upload=session.uploaded(subject.upload) if subject.upload else None,

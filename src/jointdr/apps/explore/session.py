@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import secrets
 import threading
 from collections import OrderedDict
@@ -13,15 +14,21 @@ from typing import Any, Literal
 import numpy as np
 
 from jointdr.apps.explore.catalog import Catalog
-from jointdr.apps.explore.placement import dots, planes_of
+from jointdr.apps.explore.placement import beyond, dots, planes_of, ticks
+from jointdr.apps.explore.scores import Scale
 from jointdr.apps.explore.uploads import Table
-from jointdr.data import default_name
+from jointdr.data import TableEncoder, default_name
 from jointdr.metrics import round_scores
 from jointdr.prediction import AssociationModel, Explanation
 from jointdr.runtime import Array
 
 RANKINGS, EXPLANATIONS, UPLOADS = 64, 256, 10  # results of each kind that are kept; the oldest is forgotten first
 REASONS = 8  # known pairs that an explanation lists
+SAMPLED = 100_000  # pairs whose scores stand for those of all pairs
+RANKED = 4_000_000  # pairs among which the strongest are looked for
+QUICK = 400_000  # of which so few are looked through before the first visitor comes
+STRONGEST = 10
+DOTS = ((0.011, 500), (0.009, 2000), (0.007, math.inf))  # the width of a dot, in units of the map, for so many
 AT_ONCE = 2  # answers that are computed at the same time, which bounds the memory that visitors can ask for
 
 Side = Literal["row", "column"]
@@ -55,6 +62,19 @@ class Ranking:
     @property
     def all_known(self) -> bool:
         return bool(self.known.all())
+
+
+_WITHOUT_NOTES = ("kernel", "column")
+
+
+def notes_of(table: Any) -> list[dict[str, float]]:
+    """The notes on each score in a table of `predict_pairs` or `recommend`."""
+    return table.drop(columns=["row", "column", "score", "rank"], errors="ignore").to_dict("records")
+
+
+def _names_of(ids: list[str], labels: Array | None, given: Mapping[str, str] | None) -> Mapping[str, str]:
+    known = {} if labels is None else dict(zip(ids, labels.tolist(), strict=True))
+    return known | {id: name for id, name in (given or {}).items() if name}
 
 
 class Forgotten(LookupError):
@@ -94,7 +114,7 @@ class Session:
     model : AssociationModel
         Fitted.
     names : pair of mappings from ids to names, optional
-        Of rows and of columns.
+        Of rows and of columns; those that have none there have the names of the model, if it has any.
     title : str
         The heading of the page.
 
@@ -115,21 +135,28 @@ class Session:
             for k, (name, word) in enumerate(zip(model.view_names_, ("row", "column"), strict=True))
         )
         ids = (model.row_ids_.tolist(), model.column_ids_.tolist())
-        self.catalogs = self.rows, self.columns = tuple(map(Catalog, kinds, ids, names))
+        called = tuple(map(_names_of, ids, model.labels_, names))
+        self.catalogs = self.rows, self.columns = tuple(map(Catalog, kinds, ids, called))
         self.known = model.known_pairs_
         self.known_columns = self.known.T.tocsr()
         self.key = secrets.token_hex(4)
         self._planes = planes_of(model)
         self.is_one_map = self._planes[0] is self._planes[1]
         self.positions = tuple(plane(T) for plane, T in zip(self._planes, model.coordinates(), strict=True))
-        self.dots = tuple(dots(at) for at in self.positions)
+        self.dots = tuple((dots(at), ticks(at)) for at in self.positions)
+        self.dot = next(width for width, most in DOTS if sum(map(len, self.positions)) <= most)
+        self.n_beyond = sum(int(beyond(at).any(axis=1).sum()) for at in self.positions)
         self._rankings, self._explanations, self._uploads = Kept(RANKINGS), Kept(EXPLANATIONS), Kept(UPLOADS)
+        self._of_model = Kept(2)
         self._working = threading.BoundedSemaphore(AT_ONCE)
 
     def warm(self) -> None:
         """Give one answer of each kind, so that the first visitor does not wait for what is read and set up once."""
         self.ranking(Subject("row", 0))
         self.ranking(Subject("column", 0))
+        self.scale()
+        if len(self.rows) * len(self.columns) <= QUICK:
+            self.strongest()
         if self.model.head == "kernel":  # of the others an explanation may take long
             self.why(Subject("row", 0), 0)
 
@@ -165,22 +192,58 @@ class Session:
         """Its name, or its id where it has no name."""
         return self.id(subject) if subject.upload else self.catalog(subject.side).name(subject.index)
 
+    @property
+    def mixed_rows(self) -> TableEncoder | None:
+        """The encoder of new rows, where the table that was fitted had more than plain numbers."""
+        encoder = self.model.encoders_[0]
+        return None if encoder is None or encoder.keeps_numbers else encoder
+
     # ---------------------------------------------------------------- answers
 
     def ranking(self, subject: Subject) -> Ranking:
         """All entities of the other kind, best first."""
         return self._recall(self._rankings, subject, lambda: self._rank(subject))
 
-    def neighbors(self, subject: Subject, others: Array) -> Array | None:
-        """The effective number of known pairs behind the scores with some of the others, where there is one."""
-        if subject.side == "column" or self.model.head != "kernel":
-            return None
-        if len(others) == 0:
-            return np.empty(0)
+    def scale(self) -> Scale:
+        """How the scores of unknown pairs are spread."""
+        return self._recall(self._of_model, "scale", self._sample)
+
+    @property
+    def strongest_if_found(self) -> Any:
+        """The strongest unknown pairs, if they have been looked for."""
+        return self._of_model.get("strongest")
+
+    def strongest(self) -> Any:
+        """The strongest unknown pairs as a DataFrame, as `recommend` gives them; where all are known, of all.
+
+        Of more than `RANKED` pairs only the rows with the most known pairs are looked through.
+        """
+        return self._recall(self._of_model, "strongest", self._find_strongest)
+
+    @property
+    def n_ranked(self) -> int:
+        """The number of rows whose pairs `strongest` looks through."""
+        return min(len(self.rows), max(1, RANKED // len(self.columns)))
+
+    @property
+    def all_known(self) -> bool:
+        return bool(self.known.nnz == len(self.rows) * len(self.columns))
+
+    def notes(self, subject: Subject, others: Array) -> list[dict[str, float]]:
+        """The notes of the model on the scores with some of the others.
+
+        Heads that were named have nothing but the effective number of known pairs behind the score of a row.
+        """
+        ids = [self.others(subject.side).ids[index] for index in others]
+        if not ids or self.model.head not in ("auto", "kernel") or (self.model.head, subject.side) == _WITHOUT_NOTES:
+            return [{} for _ in ids]
         with self._working:
-            return self.model.neighbors(**self._query(subject), columns=[self.columns.ids[index] for index in others])[
-                0
-            ]
+            if self.model.head == "kernel":
+                return [{"neighbors": n} for n in self.model.neighbors(**self._query(subject), columns=ids)[0].tolist()]
+            own = "0" if subject.upload else self.id(subject)
+            pairs = [(own, id) if subject.side == "row" else (id, own) for id in ids]
+            table = self.model.predict_pairs(pairs, self._row(subject) if subject.upload else None)
+        return notes_of(table)
 
     def nearest(self, subject: Subject, k: int) -> list[tuple[int, float]]:
         """The k nearest entities of the same kind and their distances, by the coordinates that the model compares.
@@ -204,6 +267,20 @@ class Session:
         return self.positions[side][subject.index]
 
     # ---------------------------------------------------------------- inner workings
+
+    def _sample(self) -> Scale:
+        m_A, m_B = len(self.rows), len(self.columns)
+        at = np.unique(np.linspace(0, m_A - 1, min(m_A, max(1, SAMPLED // m_B))).astype(int))
+        scores = self.model.predict(rows=[self.rows.ids[index] for index in at])
+        unknown = self.known[at].toarray() == 0
+        kind = "unknown pairs" if unknown.any() else "pairs"
+        return Scale(self.model.score_name_, np.sort(scores[unknown] if unknown.any() else scores.ravel()), kind)
+
+    def _find_strongest(self) -> Any:
+        rows = None
+        if self.n_ranked < len(self.rows):
+            rows = self.model.row_ids_[np.argsort(-np.diff(self.known.indptr), kind="stable")[: self.n_ranked]]
+        return self.model.recommend(by="pairs", rows=rows, k=STRONGEST, exclude_known=not self.all_known)
 
     def _rank(self, subject: Subject) -> Ranking:
         scores = self.model.predict(**self._query(subject)).ravel()

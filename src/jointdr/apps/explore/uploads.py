@@ -5,17 +5,25 @@ from __future__ import annotations
 import csv
 import math
 import re
+import threading
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
+from jointdr.data import TableEncoder
 from jointdr.runtime import Array
 
 MOST_ROWS = 100
 MOST_CELLS = 1_000_000
 LONGEST_ID = 200
+LONGEST_MESSAGE = 500
 SHOWN = 40  # characters of a visitor's text that a message repeats
+
+
+_encoding = threading.Lock()  # because warnings are recorded for the whole process
+Rows = list[tuple[int, list[str]]]  # the number and the fields of each line
 
 
 class BadUpload(ValueError):
@@ -76,6 +84,52 @@ def read_features(text: str, n_features: int, names: tuple[str, ...] | None) -> 
     return _table(lines, n_features, names)
 
 
+def read_mixed(text: str, encoder: TableEncoder) -> Table:
+    """New rows of a table with columns of any kind, as the fitted one had them; what is missing is filled in.
+
+    Parameters
+    ----------
+    text : str
+        A table with the names of its columns on the first line, ids first or in the column that had them in the fit;
+        or one column to a line, ``name value``.
+    encoder : TableEncoder
+        That of the fitted table.
+
+    Raises
+    ------
+    BadUpload
+        With the reason in words for the visitor.
+    """
+    import pandas as pd
+
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if not lines:
+        raise BadUpload("There is nothing to read: paste features or choose a file.")
+    names = names_of_columns(encoder)
+    if len(names) > 1 and len(re.split("[\t,;]", lines[0][1])) <= 2:
+        found, _ = _read_list(lines, {*names, *encoder.feature_names_in_})
+        frame = pd.DataFrame({name: [value or None] for name, value in found.items()}, dtype=object)
+        ids: tuple[str, ...] = ("new",)
+    else:
+        header, rows = _parse_table(lines)
+        at = header.index(encoder.id_column_) if encoder.id_column_ in header else 0
+        ids = _check_rows(header, rows, len(header), at)
+        cells = [[field.strip() or None for field in fields] for _, fields in rows]
+        frame = pd.DataFrame(cells, columns=header, dtype=object).drop(columns=[header[at]])
+    with _encoding, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            X = encoder.transform(frame)
+        except ValueError as error:
+            raise BadUpload(str(error)[:LONGEST_MESSAGE]) from None
+    return Table(ids, X, " ".join(str(warning.message) for warning in said)[:LONGEST_MESSAGE])
+
+
+def names_of_columns(encoder: TableEncoder) -> list[str]:
+    """The columns of a table that become features."""
+    return [column.name for column in encoder.columns_ if column.kind not in ("name", "left out")]
+
+
 def _plain_numbers(text: str) -> Array | None:
     """The numbers that the text consists of; None if it has anything else."""
     values = np.array([_number(word) for word in re.split(r"[\s,;]+", text.strip())])
@@ -100,49 +154,68 @@ def _pair(line: str) -> tuple[str, str]:
 
 def _list(lines: list[tuple[int, str]], names: tuple[str, ...]) -> Table:
     """A new row from one feature to a line."""
-    indices = {name: index for index, name in enumerate(names)}
-    x = np.zeros(len(names))
-    seen: dict[str, int] = {}
+    found, numbers = _read_list(lines, set(names))
+    x = np.array([_finite(found[name], numbers[name], name) if name in found else 0.0 for name in names])
+    note = f"{len(found)} of {len(names)} features were given; the others count as 0."
+    return Table(("new",), x[None], note if len(found) < len(names) else "")
+
+
+def _read_list(lines: list[tuple[int, str]], names: set[str]) -> tuple[dict[str, str], dict[str, int]]:
+    """The value of each name in a list, and its line."""
+    found: dict[str, str] = {}
+    numbers: dict[str, int] = {}
     for number, line in lines:
-        name, value = (line.strip(), "1") if line.strip() in indices else _pair(line)
-        if name not in indices:
+        name, value = (line.strip(), "1") if line.strip() in names else _pair(line)
+        if name not in names:
             raise BadUpload(f"Line {number}: there is no feature {_short(name)}.")
-        if name in seen:
-            raise BadUpload(f"Line {number}: the feature {_short(name)} was on line {seen[name]} already.")
-        seen[name] = number
-        x[indices[name]] = _finite(value, number, name)
-    note = f"{len(seen)} of {len(names)} features were given; the others count as 0."
-    return Table(("new",), x[None], note if len(seen) < len(names) else "")
+        if name in found:
+            raise BadUpload(f"Line {number}: the feature {_short(name)} was on line {numbers[name]} already.")
+        found[name], numbers[name] = value, number
+    return found, numbers
 
 
 def _table(lines: list[tuple[int, str]], n_features: int, names: tuple[str, ...] | None) -> Table:
+    header, rows = _parse_table(lines)
+    order = _columns(header, n_features, names)
+    ids = _check_rows(header, rows, n_features)
+    X = np.empty((len(rows), n_features))
+    for i, (number, fields) in enumerate(rows):
+        X[i] = [_finite(fields[at], number, header[at]) for at in order]
+    return Table(ids, X)
+
+
+def _parse_table(lines: list[tuple[int, str]]) -> tuple[list[str], Rows]:
+    """The names of the columns, and the fields of every other line."""
     separator = next((mark for mark in "\t,;" if mark in lines[0][1]), "\t")
     try:
         rows = list(csv.reader((line for _, line in lines), delimiter=separator, strict=True))
     except csv.Error as error:
         raise BadUpload(f"The table cannot be read: {error}.") from None
     header = [title.strip() for title in rows[0]]
-    order = _columns(header, n_features, names)
-    if len(rows) == 1:
+    title, count = Counter(header).most_common(1)[0]
+    if count > 1:
+        raise BadUpload(f"The column {_short(title)} is there more than once.")
+    numbers = [number for number, _ in lines[1:]]
+    return header, list(zip(numbers, rows[1:], strict=False))
+
+
+def _check_rows(header: list[str], rows: Rows, width: int, at: int = 0) -> tuple[str, ...]:
+    """The ids of the rows of a table, in the column `at`; an error where there are too many rows or too few fields."""
+    if not rows:
         raise BadUpload("The table has a line of column names and nothing else.")
-    if len(rows) - 1 > MOST_ROWS or (len(rows) - 1) * n_features > MOST_CELLS:
-        most = max(1, min(MOST_ROWS, MOST_CELLS // n_features))
-        raise BadUpload(f"The table has {len(rows) - 1} rows; {most} can be ranked at a time.")
-    X = np.empty((len(rows) - 1, n_features))
+    if len(rows) > MOST_ROWS or len(rows) * width > MOST_CELLS:
+        most = max(1, min(MOST_ROWS, MOST_CELLS // width))
+        raise BadUpload(f"The table has {len(rows)} rows; {most} can be ranked at a time.")
     seen: dict[str, int] = {}
-    for i, ((number, _), fields) in enumerate(zip(lines[1:], rows[1:], strict=False)):
+    for number, fields in rows:
         if len(fields) != len(header):
             raise BadUpload(f"Line {number} has {len(fields)} fields, but the first line has {len(header)}.")
-        _require_id(fields[0].strip(), number, seen)
-        X[i] = [_finite(fields[at], number, header[at]) for at in order]
-    return Table(tuple(seen), X)
+        _require_id(fields[at].strip(), number, seen)
+    return tuple(seen)
 
 
 def _columns(header: list[str], n_features: int, names: tuple[str, ...] | None) -> list[int]:
     """Which column of the table has each feature."""
-    title, count = Counter(header).most_common(1)[0]
-    if count > 1:
-        raise BadUpload(f"The column {_short(title)} is there more than once.")
     if names is None:
         if len(header) != n_features + 1:
             raise BadUpload(

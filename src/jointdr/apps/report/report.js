@@ -276,7 +276,7 @@
     }));
     for (const pair of listed) pair.text = `${pair.row} ${pair.column}`.toLowerCase();
     const heads = [["row", names[0]], ["column", names[1]], ["score", "score"], ["rank", "rank"]];
-    if (neighbors) heads.push(["neighbors", "neighbours"]);
+    if (neighbors) heads.push(["neighbors", "neighbors"]);
     const [head, body] = [at("pairs").tHead, at("pairs").tBodies[0]];
     let [shown, by, up, most] = [listed, null, true, 50];
 

@@ -1,4 +1,4 @@
-"""WNN-GIP: interaction profiles of new entities by weighted nearest neighbours, in Kronecker ridge regression."""
+"""WNN-GIP: interaction profiles of new entities by weighted nearest neighbors, in Kronecker ridge regression."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class NearestProfileHead(Head):
 
 
 class WNNGIP(Peer):
-    """Kronecker ridge regression with interaction profiles, which new entities get from their nearest neighbours.
+    """Kronecker ridge regression with interaction profiles, which new entities get from their nearest neighbors.
 
     The profile of a new entity is Σ T^(i−1) y_(i) over the known ones, most similar first. It describes the entity in
     the Gaussian interaction profile kernel, and the entity joins the regression with it; each by itself, so that scores

@@ -231,8 +231,8 @@ def build_head(
 
 
 def check_adaptive(value: Any) -> int | None:
-    """The rank of the neighbour whose distance is the unit of bandwidths, or None."""
-    expected = "the number of a neighbour, an integer >= 1, or None"
+    """The rank of the neighbor whose distance is the unit of bandwidths, or None."""
+    expected = "the number of a neighbor, an integer >= 1, or None"
     return None if value is None else check_integer("adaptive", value, 1, expected=expected)
 
 

@@ -43,7 +43,7 @@ class ColumnWeights:
 
     def _weights(self, at: slice) -> Array:
         L = kernel_weights(self.kernel, self.columns, at)
-        # A known column is its own neighbour, so that nothing vanishes.
+        # A known column is its own neighbor, so that nothing vanishes.
         return L if self.columns.tables is None else scale_to_largest(L)
 
     def _parts(self) -> Iterator[tuple[slice, Array]]:
@@ -84,7 +84,7 @@ class ColumnWeights:
         return compact @ (lent.power(2) if squared else lent)
 
     def averages(self, N: Array) -> Array:
-        """N (rows, m_B) averaged over the neighbours of each column, (rows, columns)."""
+        """N (rows, m_B) averaged over the neighbors of each column, (rows, columns)."""
         if self.is_identity:
             return dense(N)
         if self.kernel.is_truncated:
@@ -133,7 +133,7 @@ class ColumnWeights:
 
     @cached_property
     def effective(self) -> Array:
-        """The effective number of neighbours of each column, (columns,)."""
+        """The effective number of neighbors of each column, (columns,)."""
         if self.is_identity:
             return np.ones(self.count)
         if self.kernel.is_truncated:

@@ -93,7 +93,7 @@ class Side:
 
     @property
     def distance_bytes(self) -> int:
-        """The memory of the distances between all entities, or to their neighbours."""
+        """The memory of the distances between all entities, or to their neighbors."""
         each = 8 * self.count if self.neighbors is None else 12 * self.neighbors
         return each * self.count * len(self.points)
 

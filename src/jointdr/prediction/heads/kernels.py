@@ -13,7 +13,7 @@ from jointdr.prediction.heads.distances import inner_products, kth_smallest, squ
 from jointdr.prediction.heads.nearest import Distances, Index
 from jointdr.runtime import Array, is_sparse
 
-# A point whose weights add up to less than this, about 37 bandwidths from everything, has no neighbours.
+# A point whose weights add up to less than this, about 37 bandwidths from everything, has no neighbors.
 VANISHING = float(np.finfo(float).tiny)
 
 
@@ -31,7 +31,7 @@ class Kernel:
     # h. With 0 a known point has weight on itself only, and a new one on the nearest known point: the limit of small
     # bandwidths, in which points lend each other nothing.
     bandwidth: float
-    adaptive: int | None = None  # h is then `bandwidth` times the distance of z to its neighbour of this rank
+    adaptive: int | None = None  # h is then `bandwidth` times the distance of z to its neighbor of this rank
     cosine: bool = False
     # Squared distances, kept for other bandwidths. Only for points that stay what they are.
     memo: dict[Any, Distances] | None = field(default=None, compare=False, repr=False)
@@ -77,7 +77,7 @@ class Kernel:
 
     def weights_at(self, Z: Array | None, at: slice) -> Array:
         """The weights for some of the new points or, if Z is None, for some of the known ones, (rows, m)."""
-        if Z is None and self.is_identity:  # a point is its own neighbour, even if it has copies
+        if Z is None and self.is_identity:  # a point is its own neighbor, even if it has copies
             return identity(self, np.arange(at.start, at.stop))
         if self.memo is None:
             return self.weights_from(self._distances_at(Z, at))

@@ -15,8 +15,8 @@ import numpy as np
 
 from jointdr.runtime import Array, check_integer, is_sparse, memory, slices
 
-NEIGHBORS = 50  # neighbours of an entity that count, unless another number is given
-ALL_COUNT_UP_TO = 20_000  # entities of a kind that all count, unless a number of neighbours is given
+NEIGHBORS = 50  # neighbors of an entity that count, unless another number is given
+ALL_COUNT_UP_TO = 20_000  # entities of a kind that all count, unless a number of neighbors is given
 TREE_UP_TO = 4  # coordinates in which a tree is faster than an inverted-file index, and misses no point
 FEW = 2000  # points for which a tree is as good in any number of coordinates, and takes less to call
 APPROXIMATE_FROM = 50_000  # points that are worth an approximate index
@@ -26,7 +26,7 @@ RECALL_SAMPLE = 200  # points on which the recall is measured
 # Queries in one call of faiss: with 20 or more it computes them together, and rounding depends on their number.
 QUERIES_AT_ONCE = 16
 
-GATHERED_BYTES = 32_000_000  # memory for the coordinates of neighbours that are compared at a time
+GATHERED_BYTES = 32_000_000  # memory for the coordinates of neighbors that are compared at a time
 
 # From queries and k to the indices of the nearest points, (queries, k), nearest first; −1 where fewer were found.
 Search = Callable[[Array, int], Array]
@@ -54,7 +54,7 @@ class Index:
     """
 
     points: Array  # (m, r) array, or CSR matrix
-    k: int  # neighbours of a point, with itself if it is a known one
+    k: int  # neighbors of a point, with itself if it is a known one
     # Whether points have length 1, and distances are 2 − 2 cos φ, also of points without features (length 0).
     cosine: bool = False
 
@@ -192,7 +192,7 @@ def _inverted_file(points: Array, k: int) -> Search:
 
 
 def _overlap(found: Array, truth: Array) -> float:
-    """The share of the true neighbours among those found."""
+    """The share of the true neighbors among those found."""
     return float(np.mean([np.isin(t, f).mean() for f, t in zip(found, truth, strict=True)]))
 
 
@@ -218,7 +218,7 @@ def _warn_slow(points: Array) -> None:
 
 
 def neighbor_counts(value: Any, counts: tuple[int, int], adaptive: int | None) -> tuple[int | None, int | None]:
-    """The numbers of neighbours of rows and of columns that have weights, from ``nearest``; None where all have."""
+    """The numbers of neighbors of rows and of columns that have weights, from ``nearest``; None where all have."""
     given = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
     if len(given) != 2:
         raise ValueError(f"nearest={value!r} must be one number, or one for rows and one for columns.")
@@ -233,5 +233,5 @@ def _neighbor_count(value: Any, count: int, adaptive: int | None) -> int | None:
         return None
     k = check_integer("nearest", value, 1, expected="'auto', None or an integer >= 1, or one for each side")
     if adaptive is not None and k < adaptive:
-        raise ValueError(f"nearest={k} is less than adaptive={adaptive}, whose neighbour must be among them.")
+        raise ValueError(f"nearest={k} is less than adaptive={adaptive}, whose neighbor must be among them.")
     return min(k, count)

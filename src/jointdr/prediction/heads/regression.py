@@ -33,7 +33,7 @@ from jointdr.prediction.heads.kernels import VANISHING, AnyKernel, Mixture, resc
 from jointdr.prediction.ranking import ScoreBlock, Scorer, SparseBlock, SparseScorer
 from jointdr.runtime import Array, csr_rows, dense, is_sparse
 
-# Memory for the search of neighbours of columns, some at a time; the graph itself takes what it takes.
+# Memory for the search of neighbors of columns, some at a time; the graph itself takes what it takes.
 GRAPH_BYTES = 1e8
 
 
@@ -138,7 +138,7 @@ class GridRegression(Head):
             w = normalize_weights(K)[i] * normalize_weights(L)[j]
             return sparse.csr_array((w, self.Y.indices, self.Y.indptr), shape=self.Y.shape)
         K, L = scale_to_largest(K[None])[0], scale_to_largest(L[None])[0]
-        for w in (K[i] * L[j], L[j], np.ones(len(i))):  # the pair, its column, all pairs: whatever has neighbours
+        for w in (K[i] * L[j], L[j], np.ones(len(i))):  # the pair, its column, all pairs: whatever has neighbors
             if (total := w.sum()) > VANISHING:
                 return sparse.csr_array((w / total, self.Y.indices, self.Y.indptr), shape=self.Y.shape)
         raise ValueError("There is no known pair.")
@@ -210,7 +210,7 @@ class GridRegression(Head):
 
     @cached_property
     def _known_columns(self) -> ColumnWeights:
-        """The known columns, with the graph of their neighbours, which is searched once, or with what is held."""
+        """The known columns, with the graph of their neighbors, which is searched once, or with what is held."""
         return ColumnWeights(self.kernels[1], EntitySet(self.shape[1]), GRAPH_BYTES, self.held[1])
 
     # ---------------------------------------------------------------- rows first
@@ -218,7 +218,7 @@ class GridRegression(Head):
     def smooth(
         self, K: Array, columns: ColumnWeights, count: bool = False, without: Array | None = None
     ) -> tuple[Array, Array | None]:
-        """Scores and effective neighbours of rows whose kernel weights are given, (rows, m_A), and overwritten.
+        """Scores and effective neighbors of rows whose kernel weights are given, (rows, m_A), and overwritten.
 
         `without` are the indices of these rows, if they are known ones that must not count in their own scores.
         """
@@ -265,7 +265,7 @@ class GridRegression(Head):
         return sums
 
     def _row_averages(self, K: Array) -> tuple[Array, Array]:
-        """Averages over rows, and which rows have no neighbour and so no average."""
+        """Averages over rows, and which rows have no neighbor and so no average."""
         total = row_totals(K)
         isolated = total <= VANISHING
         return rescale_rows(K, 1.0 / np.where(isolated, 1.0, total)) @ self.Y, isolated

@@ -76,7 +76,7 @@ class DeviceRegression(GridRegression):
         return ScoreBlock(scores, {"neighbors": neighbors} if count else {})
 
     def _scores(self, torch: Any, parts: Any, L: Any, of_squares: Any, at: slice) -> tuple[Any, Any, Any]:
-        """Scores with some columns, their effective neighbours on an incomplete grid, those of columns on a grid."""
+        """Scores with some columns, their effective neighbors on an incomplete grid, those of columns on a grid."""
         if self.complete:
             (N,) = parts
             if L is None:

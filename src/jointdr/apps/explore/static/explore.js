@@ -3,9 +3,19 @@
 
 const search = document.getElementById("q");
 
+const found = document.getElementById("found");
+
+// What dropped down, or else what the page of a search lists.
 function results() {
-  return Array.from(document.querySelectorAll("#found a"));
+  const dropped = found.hidden ? [] : found.querySelectorAll("a");
+  return Array.from(dropped.length ? dropped : document.querySelectorAll("#results a"));
 }
+
+// It closes where the reader goes elsewhere, and opens again with the search.
+search.form.addEventListener("focusin", () => { found.hidden = false; });
+search.addEventListener("input", () => { found.hidden = false; });
+document.addEventListener("focusin", (event) => { if (!search.form.contains(event.target)) found.hidden = true; });
+document.addEventListener("click", (event) => { if (!search.form.contains(event.target)) found.hidden = true; });
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -20,7 +30,7 @@ document.addEventListener("keydown", (event) => {
   const at = links.indexOf(event.target);
   if (event.target !== search && at < 0) return;
   if (event.key === "Escape") {
-    document.getElementById("found").replaceChildren();
+    found.replaceChildren();
     search.value = "";
     search.focus();
   } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
