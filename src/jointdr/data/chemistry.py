@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.datasets.sequences import checked_strings
+from jointdr.data.sequences import checked_strings
 from jointdr.runtime import Array, check_choice, check_integer
 
 Fingerprint = Literal["morgan", "feature_morgan", "rdkit", "atom_pair", "torsion", "maccs", "ngrams"]
