@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy import sparse
 
-from jointdr.runtime import Array, scale_rows
+from jointdr.runtime import Array, checked_array, scale_rows
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,49 @@ class Ontology:
             found.update(new)
             left += new
         return found
+
+    def leading_to(self, terms: Iterable[str]) -> Ontology:
+        """The part with these terms and all that are special cases of them; O(terms)."""
+        below: dict[str, list[str]] = {}
+        for term, above in self.parents.items():
+            for parent in above:
+                below.setdefault(parent, []).append(term)
+        left = [term for term in terms if term in self.names]
+        kept = set(left)
+        while left:
+            new = [term for term in below.get(left.pop(), ()) if term not in kept]
+            kept.update(new)
+            left += new
+        names = {term: name for term, name in self.names.items() if term in kept}
+        parents = {term: tuple(p for p in self.parents[term] if p in kept) for term in names}
+        return Ontology(names, parents, {old: new for old, new in self.replaced.items() if new in kept})
+
+    def to_arrays(self, prefix: str) -> dict[str, Array]:
+        """Terms, their parents and former ids as plain arrays, without names."""
+        index = {term: i for i, term in enumerate(self.names)}
+        edges = [(index[term], index[parent]) for term, above in self.parents.items() for parent in above]
+        return {
+            f"{prefix}.terms": np.array(list(index), dtype=str),
+            f"{prefix}.edges": np.array(edges, dtype=np.int64).reshape(-1, 2),
+            f"{prefix}.former": np.array(list(self.replaced), dtype=str),
+            f"{prefix}.successors": np.array([index[new] for new in self.replaced.values()], dtype=np.int64),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], prefix: str) -> Self:
+        """The inverse of `to_arrays`; the name of a term is its id."""
+        terms = checked_array(arrays, f"{prefix}.terms", (None,), "U").tolist()
+        edges = checked_array(arrays, f"{prefix}.edges", (None, 2), "i")
+        former = checked_array(arrays, f"{prefix}.former", (None,), "U").tolist()
+        successors = checked_array(arrays, f"{prefix}.successors", (len(former),), "i")
+        given = np.concatenate([edges.ravel(), successors])
+        if len(given) and not 0 <= given.min() <= given.max() < len(terms):
+            raise ValueError("its ontology has parents that are no terms")
+        parents: dict[str, list[str]] = {term: [] for term in terms}
+        for child, parent in edges.tolist():
+            parents[terms[child]].append(terms[parent])
+        replaced = {old: terms[new] for old, new in zip(former, successors.tolist(), strict=True)}
+        return cls({term: term for term in terms}, {term: tuple(above) for term, above in parents.items()}, replaced)
 
     def __repr__(self) -> str:
         return f"Ontology({len(self.names)} terms, {len(self.replaced)} former ids)"

@@ -122,7 +122,7 @@ def _encoders(source: TableFiles, tables: tuple[Any, Any]) -> dict[str, Any]:
     """Encoders of the tables, with the columns that --use and --drop name, which either may have."""
     from jointdr.data import TableEncoder
 
-    chosen: list[dict[str, list[str]]] = [{}, {}]
+    chosen: list[dict[str, Any]] = [{}, {}]
     for argument, given in (("use", source.use), ("drop", source.drop)):
         for text in given or ():
             for name in (text, *text.split(",")):
