@@ -126,7 +126,7 @@ def fit_content(values: Any, name: str, kind: str, options: Mapping[str, Any]) -
     try:
         content = CONTENTS[kind].fit(values, **options)
     except ValueError as error:
-        raise ValueError(f"column {name!r}: {error}.") from None
+        raise ValueError(f"column {name!r}: {error}") from None
     X, lacks, strange = content.encode(values)
     note = f"{len(strange)} {content.strange}, such as {strange[0]!r}" if strange else ""
     if lacks.all() or X.shape[1] == 0:

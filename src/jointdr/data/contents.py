@@ -136,7 +136,8 @@ class Terms:
         """O(terms × ancestors)."""
         rows, found = _propagate([split_terms(value) for value in values], ontology)
         if not len(rows) and len(found.lost):
-            raise ValueError(f"the ontology has none of the terms, such as {found.lost[0]!r}: give the one they are of")
+            lost = str(found.lost[0])
+            raise ValueError(f"the ontology has none of its terms, such as {lost!r}: give the one that they are of.")
         counts = np.asarray(found.X.sum(axis=0)).ravel()
         used = np.flatnonzero((counts < len(rows)) | (ontology is None))
         terms = tuple(found.terms[used].tolist())
