@@ -169,10 +169,9 @@ def _annotations(path: AnyPath) -> Iterator[tuple[str, ...]]:
         for number, (gene, symbol, term) in _columns(path, GENES_TO_PHENOTYPE):
             yield symbol, parse_id(path, number, gene, "ncbi_gene_id"), parse_id(path, number, term, "hpo_id")
     else:
-        is_bare = any(TERM.fullmatch(field) for field in head[0][1:2]) if head else False
-        table = read_text(path, header=False if is_bare else None)
-        if len(table.columns) < 2:
-            raise ValueError(f"{path} is no list of annotations: an id and a term belong on each line.")
+        table = read_text(path)
+        if len(table.columns) > 1 and TERM.fullmatch(table.columns[1]):
+            table = read_text(path, header=False)
         for number, name, term in zip(table.index, table.iloc[:, 0], table.iloc[:, 1], strict=True):
             yield parse_id(path, number, name, "id"), term
 

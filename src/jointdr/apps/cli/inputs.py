@@ -154,7 +154,8 @@ def dyads_for(source: TableFiles, takes_similarity: bool) -> Dyads:
     for side, n, named in zip(SIDES, dyads.n_features, dyads.similarities, strict=True):
         if not (takes_similarity or n or named):
             raise ValueError(
-                f"This model needs features of {side}s: give one of --{side}s, --{side}-network, --{side}-similarity."
+                f"This model needs features of {side}s: give one of --{side}s, --{side}-network, --{side}-similarity, "
+                f"--{side}-smiles, --{side}-sequences, --{side}-annotations."
             )
     if takes_similarity or not any(dyads.similarities):
         return dyads
