@@ -135,21 +135,29 @@ def read_edges(
         separator = "," if is_csv else "\t" if len(fields) > 1 else None
     rows = read_lines(path, separator, quoted=True, comment="#")
     first = next(rows, None)
-    scored = first is not None and STRING in first[1]
-    at = first[1].index(STRING) if first is not None and scored else -1
-    if header or scored:
+    if first is not None and STRING in first[1]:
+        return _network_of_string(path, first, rows, duplicates)
+    if header:
         first = next(rows, None)
     if first is None:
         raise ValueError(f"{path} has no links.")
-    if scored:
-        links = _links(path, first, rows, f"column {STRING!r}", at)
-        return _network(path, replace(links, weights=links.weights / UNITS), duplicates)
     if len(first[1]) not in (2, 3):
         raise ValueError(
             f"{path}, line {first[0]}: a link has 2 or 3 fields, two ids and a weight, but this has {len(first[1])}."
         )
     hint = "" if header else " (if this line has names of columns, give header=True)"
     return _network(path, _links(path, first, rows, f"weight{hint}"), duplicates)
+
+
+def _network_of_string(path: AnyPath, header: Line, rows: Iterator[Line], duplicates: Duplicates) -> Network:
+    """Links below a line with the names of STRING's columns."""
+    names = header[1]
+    lines = require_length(path, rows, len(names), "the header")
+    first = next(lines, None)
+    if first is None or len(names) < 3:
+        raise ValueError(f"{path} has no links: two proteins and their {STRING} belong on each line.")
+    links = _links(path, first, lines, f"column {STRING!r}", names.index(STRING))
+    return _network(path, replace(links, weights=links.weights / UNITS), duplicates)
 
 
 def read_humannet(path: AnyPath, *, top: float | None = None, giant: bool = False) -> Network:

@@ -118,6 +118,8 @@ def _one_column(path: AnyPath, column: str | None, kind: str) -> Any:
             )
         column = called[0] if called else text[0]
     found = table.iloc[:, [column_index(path, names, column)]]
+    if table[column].dtype != object:
+        raise ValueError(f"{path}: column {column!r} has numbers, which are no {kind}.")
     return found.set_axis([kind], axis=1)
 
 
