@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import pickle
+import tempfile
 import traceback
 import warnings
 from collections.abc import Callable
@@ -20,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from scipy import sparse
 
-from jointdr import IMC, AssociationModel, datasets
+from jointdr import IMC, AssociationModel, Dyads, TableEncoder, datasets
 from jointdr.apps.explore.catalog import read_names
 from jointdr.apps.explore.uploads import decode, read_features
 from jointdr.apps.reproduce.cache import Cache
@@ -103,6 +104,8 @@ def model(path: Path) -> Any:
         raise ValueError(f"{path} holds a {kind}.")
     found = CLASSES[kind].load(path)
     if hasattr(found, "recommend"):
+        for encoder in filter(None, found.encoders_):
+            assert encoder.transform(pd.DataFrame({c.name: ["A:1|CCO"] for c in encoder.columns_})).shape[0] == 1
         assert found.predict().shape == (len(found.row_ids_), len(found.column_ids_))
         found.predict(np.zeros((2, found.n_features_per_view_[0])))
     elif found.views is None:
@@ -190,7 +193,26 @@ def _pickles() -> list[bytes]:
 
 def _models() -> list[bytes]:
     paths = sorted(MODELS.glob("*/*.npz"))
-    return [path.read_bytes() for path in paths if not path.name.endswith((".expected.npz", "checkpoint.npz"))]
+    kept = [path.read_bytes() for path in paths if not path.name.endswith((".expected.npz", "checkpoint.npz"))]
+    return [*kept, _model_of_tables()]
+
+
+def _model_of_tables() -> bytes:
+    """A model with tables of columns of every kind."""
+    drugs = pd.DataFrame({"mass": [1.0, None, 3.0], "drug": ["CCO", "CCN", "CO"], "kind": ["p", "q", "p"]})
+    proteins = pd.DataFrame({"protein": ["MKK", "AC", "WYW"], "go": ["A:2", "A:3|A:1", "A:1"]})
+    ontology = datasets.Ontology(
+        {f"A:{k}": "" for k in (1, 2, 3)}, {"A:1": (), "A:2": ("A:1",), "A:3": ("A:1",)}, {"A:4": "A:3"}
+    )
+    encoders = {
+        "row_encoder": TableEncoder(smiles="drug", fingerprint="ngrams"),
+        "column_encoder": TableEncoder(sequence="protein", terms="go", ontology=ontology),
+    }
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        dyads = Dyads(np.eye(3), drugs, proteins, **encoders)
+        AssociationModel(None, head="kernel", bandwidth=0.4).fit(dyads).save(Path(folder) / "model.npz")
+        return (Path(folder) / "model.npz").read_bytes()
 
 
 def _checkpoints() -> list[bytes]:
@@ -199,6 +221,9 @@ def _checkpoints() -> list[bytes]:
 
 TABLE = "id\tage\tweight\n000001\t1.5\t-2\n000010\t1e3\t0\n"
 PAIRS = "disease\tgene\tscore\n1\t007\t0.5\n2\t007\t1\n"
+FASTA = ">sp|P1|X_Y z\nMKK\nAC\n>y\nA\n"
+TABLE_OF_TEXT = "id\tsequence\n1\tMKK\n2\tAC\n"
+STRING = "protein1 protein2 combined_score\n9606.A 9606.B 900\n9606.B 9606.A 900\n9606.A 9606.C 150\n"
 MATRIX = "\t01\t1\n01\t1\t0.5\n1\t0.5\t1\n"
 OBO = "[Term]\nid: A\nname: a\n\n[Term]\nid: B\nis_a: A ! a\nrelationship: part_of A\nalt_id: C\n\n"
 OBO += "[Term]\nid: D\nis_obsolete: true\nreplaced_by: C\n\n[Typedef]\nid: E\n"
@@ -216,12 +241,16 @@ TARGETS: dict[str, Target] = {
     "npz_matrix": Target(datasets.read_matrix, _matrices, ".npz"),
     "mimminer": Target(_network(datasets.read_mimminer), _text("01\t1\t0.5\n1\t0.5\t1\n"), ".mat"),
     "edges": Target(_network(datasets.read_edges), _text("#c\n1\t2\t0.5\n2\t3\t1\n", "a b\nb c\n"), ".txt"),
+    "string": Target(_network(datasets.read_edges), _text(STRING), ".txt"),
     "humannet": Target(_network(datasets.read_humannet), _text("1\t2\tNA\t0.5\n2\t3\t1\t1\n"), ".txt"),
     "disgenet": Target(_frame(datasets.read_disgenet), _text(DISGENET), ".tsv"),
     "obo": Target(_ontology, _text(OBO), ".obo"),
     "hpoa": Target(_frame(datasets.read_hpoa), _text(HPOA), ".hpoa"),
     "genes": Target(_frame(datasets.read_genes_to_phenotype), _text(GENES), ".txt"),
     "gaf": Target(_frame(datasets.read_gaf), _text(GAF), ".gaf"),
+    "annotations": Target(_frame(datasets.read_annotations), _text(GAF, HPOA, GENES, "id\tterm\n1\tA:1|A:2\n"), ".tsv"),
+    "smiles": Target(_frame(datasets.read_smiles), _text("SMILES id\nCCO x\nCC\ty z\n"), ".smi"),
+    "sequences": Target(_frame(datasets.read_sequences), _text(FASTA, TABLE_OF_TEXT), ".tsv"),
     "names": Target(read_names, _text("id\tname\n1\tx\n"), ".tsv"),
     "about": Target(datasets.read_attributes, _text(TABLE), ".tsv"),
     "upload": Target(_upload, _text("id,a,b,c\nx,1,2,3\n", "a 1\nb\n", "1 2 3"), ".txt"),

@@ -312,14 +312,14 @@ class TestTables:
 
     def test_features_count_in_any_unit(self, rng, grades):
         A = grades.A * np.array([1e9, 1e-9, 1.0, 1.0, 1.0, 1.0])
-        (found,) = raw_descriptions(grades.replace(tables=(A, grades.B)), 0, ("gaussian",))
-        (expected,) = raw_descriptions(grades, 0, ("gaussian",))
+        (found,) = raw_descriptions(grades.replace(tables=(A, grades.B)), 0, (("features", None, "gaussian"),))
+        (expected,) = raw_descriptions(grades, 0, (("features", None, "gaussian"),))
         np.testing.assert_allclose(found.similarities(), expected.similarities())
 
     def test_constant_features_have_no_weight(self, grades):
         A = np.column_stack([grades.A, np.full(len(grades.A), 0.1)])
-        (found,) = raw_descriptions(grades.replace(tables=(A, grades.B)), 0, ("gaussian",))
-        (expected,) = raw_descriptions(grades, 0, ("gaussian",))
+        (found,) = raw_descriptions(grades.replace(tables=(A, grades.B)), 0, (("features", None, "gaussian"),))
+        (expected,) = raw_descriptions(grades, 0, (("features", None, "gaussian"),))
         np.testing.assert_allclose(found.similarities(), expected.similarities())
 
     def test_questions_about_entities_that_nothing_describes_are_left_out(self, grades):

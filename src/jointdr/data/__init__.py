@@ -1,5 +1,6 @@
 """Input, checked once: views, responses, dyads with their ids and scores, splits."""
 
+from jointdr.data.chemistry import FINGERPRINTS, Fingerprint, fingerprints
 from jointdr.data.columns import is_frame, list_some
 from jointdr.data.dyads import Dyads, refuse_dyads
 from jointdr.data.groups import Groups, fold_groups, minor_groups
@@ -7,10 +8,12 @@ from jointdr.data.ids import Entities, as_ids, entities, entities_of_numbers, in
 from jointdr.data.pairs import PairsWarning, Unmatched, UnmatchedWarning, choose_score, scores_in
 from jointdr.data.response import Transform, checked_numbers, checked_response, classes, fit_transform_of, indicators
 from jointdr.data.scores import Duplicates, is_implicit, scores_of_pairs, values_at
+from jointdr.data.sequences import checked_strings, sequence_features
 from jointdr.data.similarities import new_similarities, require_symmetric
 from jointdr.data.splits import BY, By, Split, splits
 from jointdr.data.tables import TableEncoder, TableWarning
 from jointdr.data.tails import HeavyTailWarning, Tail, tail_check, warn_if_heavy
+from jointdr.data.terms import Annotations, Ontology, propagate_terms, tfidf
 from jointdr.data.views import (
     PositionWarning,
     Views,
@@ -24,12 +27,16 @@ from jointdr.data.views import (
 
 __all__ = [
     "BY",
+    "FINGERPRINTS",
+    "Annotations",
     "By",
     "Duplicates",
     "Dyads",
     "Entities",
+    "Fingerprint",
     "Groups",
     "HeavyTailWarning",
+    "Ontology",
     "PairsWarning",
     "PositionWarning",
     "Split",
@@ -44,6 +51,7 @@ __all__ = [
     "as_views",
     "checked_numbers",
     "checked_response",
+    "checked_strings",
     "checked_weight",
     "choose_score",
     "classes",
@@ -51,6 +59,7 @@ __all__ = [
     "default_name",
     "entities",
     "entities_of_numbers",
+    "fingerprints",
     "fit_transform_of",
     "fold_groups",
     "index_of",
@@ -60,14 +69,17 @@ __all__ = [
     "list_some",
     "minor_groups",
     "new_similarities",
+    "propagate_terms",
     "raise_if_not_finite",
     "refuse_dyads",
     "require_symmetric",
     "scores_in",
     "scores_of_pairs",
+    "sequence_features",
     "split_columns",
     "splits",
     "tail_check",
+    "tfidf",
     "values_at",
     "warn_if_heavy",
 ]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from jointdr.data.contents import CONTENTS, Content
 from jointdr.runtime import MISSING, Array
 
 MOST_LEVELS = 30  # of a category that are features of their own, at most; those of fewer entities go together
@@ -24,7 +25,7 @@ NAMES = re.compile(r"(^|[\s_.-])(name|label|symbol|title)$", re.IGNORECASE)
 BOOLEANS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"))
 DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 OTHER, ABSENT = "other", "missing"  # the levels of rare values and of gaps
-KINDS = ("number", "boolean", "date", "category", "name", "left out")
+KINDS = ("number", "boolean", "date", "category", "name", "left out", *CONTENTS)
 NUMBERS = KINDS[:3]
 SHOWN = 5  # names that a message lists
 
@@ -36,7 +37,7 @@ class Column:
     Attributes
     ----------
     name : str
-    kind : {"number", "boolean", "date", "category", "name", "left out"}
+    kind : {"number", "boolean", "date", "category", "name", "left out", "smiles", "sequence", "terms"}
         Dates count in days. A name is kept to be shown, and is no feature.
     fill : float
         The mean of the known values, which stands for gaps; of numbers, booleans and dates.
@@ -49,6 +50,8 @@ class Column:
         they are features. "other" stands for rare ones, "missing" for gaps.
     note : str
         The reason why it is left out, or what of it could not be understood.
+    content : Molecules, Sequences, Terms or None
+        What makes its features, where it has molecules, sequences or terms.
     """
 
     name: str
@@ -58,10 +61,13 @@ class Column:
     marks_gaps: bool = False
     levels: tuple[str, ...] = ()
     note: str = ""
+    content: Content | None = None
 
     @property
     def features(self) -> tuple[str, ...]:
         """The names of its features."""
+        if self.content is not None:
+            return tuple(self.content.feature_names(self.name))
         if self.kind == "category":
             return tuple(f"{self.name}={level}" for level in self.levels[1:])
         marks = (f"{self.name} {ABSENT}",) if self.marks_gaps else ()
@@ -113,6 +119,19 @@ def decide_column(values: Any, name: str, is_wanted: bool = False) -> Column:
                 such = f"{strange.sum()} not numbers, such as {text[strange][0]!r}" if strange.any() else ""
                 return _of_numbers(name, kind, _require_finite(numbers, name), such)
     return _of_text(name, text, gaps, is_wanted, _is_categorical(values))
+
+
+def fit_content(values: Any, name: str, kind: str, options: Mapping[str, Any]) -> Column:
+    """The treatment of a column of a pandas table that has molecules, sequences or terms."""
+    try:
+        content = CONTENTS[kind].fit(values, **options)
+    except ValueError as error:
+        raise ValueError(f"column {name!r}: {error}") from None
+    X, lacks, strange = content.encode(values)
+    note = f"{len(strange)} {content.strange}, such as {strange[0]!r}" if strange else ""
+    if lacks.all() or X.shape[1] == 0:
+        return Column(name, "left out", note=note or "no values")
+    return Column(name, kind, n_missing=int(lacks.sum()), note=note, content=content)
 
 
 def _of_numbers(name: str, kind: str, numbers: Array, note: str = "") -> Column:

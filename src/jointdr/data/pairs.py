@@ -16,6 +16,7 @@ from jointdr.runtime import Array, as_number, check_choice
 
 Observed = Literal["auto", "all", "stored"] | None
 ENOUGH = 10  # different pairs, from which their scores show where they lie
+COMBINED = "combined_score"  # of STRING
 FAR = 2.0  # interquartile ranges from 0 of the median score, beyond which 0 is no score that a pair could have
 
 
@@ -107,7 +108,12 @@ def columns_of_ids(pairs: Any, row: str | None, column: str | None) -> tuple[str
 
 
 def choose_score(pairs: Any, names: Sequence[str]) -> str | None:
-    """The column of scores: the first of these if it has numbers, or else the only one that has; None without any."""
+    """The column of scores: the first of these if it has numbers, or else the only one that has; None without any.
+
+    Of the files of STRING, with a column for each kind of evidence, the one of all together.
+    """
+    if COMBINED in names and _has_numbers(pairs, COMBINED):
+        return COMBINED
     numbers = [name for name in names if _has_numbers(pairs, name)]
     if numbers and (numbers[0] == names[0] or len(numbers) == 1):
         return numbers[0]

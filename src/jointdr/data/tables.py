@@ -12,9 +12,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from jointdr.data.chemistry import Fingerprint
+from jointdr.data.column_files import columns_from_arrays, columns_to_arrays
 from jointdr.data.columns import (
     FEWEST,
-    KINDS,
     NUMBERS,
     RARE,
     Column,
@@ -23,14 +24,20 @@ from jointdr.data.columns import (
     clean_column,
     decide_column,
     display_names,
+    fit_content,
     is_plain,
     list_some,
     number_columns,
 )
+from jointdr.data.contents import CONTENTS, stack_columns
+from jointdr.data.terms import Ontology
 from jointdr.runtime import Array, checked_array
 
 if TYPE_CHECKING:
     from sklearn.compose import ColumnTransformer
+
+
+FEATURES = (*NUMBERS, "category", *CONTENTS)  # kinds of columns that become features
 
 
 class TableWarning(UserWarning):
@@ -47,12 +54,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     column of their own where the fitted table had more than a few; in a category they are a value. Constant columns are
     left out.
 
+    Molecules, sequences and terms take their columns named: SMILES become fingerprints, sequences of amino acids the
+    frequencies of dipeptides, and terms, with their ancestors in an ontology, TF-IDF weights. With terms the features
+    are a sparse array.
+
     Parameters
     ----------
     use : sequence of str, optional
         The columns that become features, however their text looks; by default all that can.
     drop : sequence of str
         Columns that are left out.
+    smiles, sequence, terms : str or sequence of str
+        Columns with molecules in SMILES notation, with sequences of proteins, and with terms: text with ``|``, ``;`` or
+        ``,`` between them, or lists.
+    fingerprint : {"morgan", "feature_morgan", "rdkit", "atom_pair", "torsion", "maccs", "ngrams"}
+        The kind of `jointdr.datasets.fingerprints` that molecules become. All but the last take RDKit.
+    ontology : Ontology, optional
+        That of the terms, see `jointdr.datasets.read_obo`. By default no term follows from another.
 
     Attributes
     ----------
@@ -75,23 +93,46 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ['weight', 'class=base']
     >>> encoder.transform(pd.DataFrame({"class": ["base"], "weight": ["200"]}))
     array([[200.,   1.]])
+    >>> cells = pd.DataFrame({"go": ["GO:1|GO:2", "GO:2", "GO:3"]})
+    >>> TableEncoder(terms="go").fit_transform(cells).toarray().round(2).tolist()
+    [[0.94, 0.35, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
 
-    def __init__(self, *, use: Sequence[str] | None = None, drop: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        use: Sequence[str] | None = None,
+        drop: Sequence[str] = (),
+        smiles: str | Sequence[str] = (),
+        sequence: str | Sequence[str] = (),
+        terms: str | Sequence[str] = (),
+        fingerprint: Fingerprint = "morgan",
+        ontology: Ontology | None = None,
+    ) -> None:
         self.use = use
         self.drop = drop
+        self.smiles = smiles
+        self.sequence = sequence
+        self.terms = terms
+        self.fingerprint = fingerprint
+        self.ontology = ontology
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Decide what every column is, and what stands for its gaps."""
         frame = as_frame(X)
         known = {str(name) for name in frame.columns}
-        for argument, given in (("use", self.use or ()), ("drop", self.drop)):
+        contents = self._columns_with_contents()
+        named = {kind: [name for name, own in contents.items() if own == kind] for kind in CONTENTS}
+        for argument, given in {"use": self.use or (), "drop": self.drop, **named}.items():
             if missing := [name for name in given if name not in known]:
                 raise ValueError(f"{argument} names a column {missing[0]!r}, but there are {list_some(sorted(known))}.")
-        numbers, columns = number_columns(frame), []
+        numbers: dict[str, Column] = number_columns(frame[[n for n in frame.columns if str(n) not in contents]])
+        columns: list[Column] = []
         for name in frame.columns:
             label = str(name)
-            if label in self.drop or (self.use is not None and label not in self.use):
+            if label in contents and label not in self.drop:
+                columns.append(fit_content(frame[name], label, contents[label], self._options_of(contents[label])))
+            elif label in self.drop or (self.use is not None and label not in self.use):
                 columns.append(Column(label, "left out", note="as asked"))
             else:
                 found = numbers.get(label)
@@ -110,6 +151,25 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.id_column_: str | None = None
         self.__dict__.pop("transformer_", None)
         return self
+
+    def _columns_with_contents(self) -> dict[str, str]:
+        """The kind of each column that is named for its contents."""
+        found: dict[str, str] = {}
+        for kind in CONTENTS:
+            given = getattr(self, kind)
+            for name in (given,) if isinstance(given, str) else given:
+                if found.setdefault(name, kind) != kind:
+                    raise ValueError(
+                        f"{kind} and {found[name]} both name the column {name!r}: it can have one of them."
+                    )
+        return found
+
+    def _options_of(self, kind: str) -> dict[str, Any]:
+        options: dict[str, dict[str, Any]] = {
+            "smiles": {"fingerprint": self.fingerprint},
+            "terms": {"ontology": self.ontology},
+        }
+        return options.get(kind, {})
 
     @cached_property
     def transformer_(self) -> ColumnTransformer:
@@ -143,7 +203,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "columns_")
         frame = as_frame(X)
         encoded, strange = self._encode(frame)
-        given, used = {str(name) for name in frame.columns}, self._of_kinds((*NUMBERS, "category"))
+        given, used = {str(name) for name in frame.columns}, self._of_kinds(FEATURES)
         absent = [column.name for column in used if column.name not in given]
         more = sorted(given.difference(self.feature_names_in_))
         if used and len(absent) == len(used):
@@ -173,22 +233,36 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         where = {str(name): name for name in frame.columns}
         gaps = pd.Series([None] * len(frame), dtype=object)
         cleaned: dict[str, Any] = {}
-        strange = []
-        for column in self._of_kinds((*NUMBERS, "category")):
+        strange, parts = [], []
+        for column in self._of_kinds(FEATURES):
             values = frame[where[column.name]] if column.name in where else gaps
-            cleaned[column.name], unknown = clean_column(values, column)
-            strange += [f"{column.name!r} {unknown!r}"] if unknown is not None else []
-        if not cleaned:
-            return np.zeros((len(frame), 0)), strange
-        return np.asarray(self.transformer_.transform(pd.DataFrame(cleaned)), dtype=float), strange
+            if column.content is not None:
+                X, _, unknown = column.content.encode(values)
+                parts.append(X)
+                strange += [f"{column.name!r} {unknown[0]!r}"] if unknown else []
+                continue
+            cleaned[column.name], value = clean_column(values, column)
+            strange += [f"{column.name!r} {value!r}"] if value is not None else []
+        if cleaned:
+            parts.insert(0, np.asarray(self.transformer_.transform(pd.DataFrame(cleaned)), dtype=float))
+        return stack_columns(parts, len(frame)), strange
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """The names of the features."""
         check_is_fitted(self, "columns_")
         numbers = self._of_kinds(NUMBERS)
         found = [c.name for c in numbers] + [name for c in numbers for name in c.features[1:]]
-        found += [name for c in self._of_kinds(("category",)) for name in c.features]
+        found += [name for c in self._of_kinds(("category", *CONTENTS)) for name in c.features]
         return np.array(found, dtype=object)
+
+    @property
+    def blocks_(self) -> tuple[tuple[str, slice], ...]:
+        """Which of the features belong together, by name: those of ordinary columns, then those of each other one."""
+        check_is_fitted(self, "columns_")
+        ordinary, others = self._of_kinds((*NUMBERS, "category")), self._of_kinds(tuple(CONTENTS))
+        sizes = [("table", sum(len(c.features) for c in ordinary)), *((c.name, len(c.features)) for c in others)]
+        ends = np.cumsum([size for _, size in sizes]).tolist()
+        return tuple((name, slice(end - size, end)) for (name, size), end in zip(sizes, ends, strict=True) if size)
 
     @property
     def keeps_numbers(self) -> bool:
@@ -203,7 +277,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         import pandas as pd
 
         check_is_fitted(self, "columns_")
-        rows = [(c.name, c.kind, ", ".join(c.features), c.n_missing, c.note) for c in self.columns_]
+        shown = [f"{len(c.features)}" if c.content is not None else ", ".join(c.features) for c in self.columns_]
+        rows = [(c.name, c.kind, what, c.n_missing, c.note) for c, what in zip(self.columns_, shown, strict=True)]
         return pd.DataFrame(rows, columns=["column", "kind", "features", "missing", "note"])
 
     def warn_of_losses(self, kind: str) -> None:
@@ -214,11 +289,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             for c in self._of_kinds((*NUMBERS, "category"))
             if c.n_missing
         ]
+        without = [
+            f"{c.name!r} ({', '.join(filter(None, (str(c.n_missing or ''), c.note)))})"
+            for c in self._of_kinds(tuple(CONTENTS))
+            if c.n_missing or c.note
+        ]
         said = []
         if left:
             said.append(f"columns left out: {list_some(left)}")
         if gaps:
             said.append(f"gaps filled in: {list_some(gaps)}")
+        if without:
+            said.append(f"entities without features of a column: {list_some(without)}")
         if said:
             warnings.warn(f"The table of {kind!r}: {'; '.join(said)}.", TableWarning, stacklevel=4)
 
@@ -226,44 +308,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def to_arrays(self, prefix: str) -> dict[str, Array]:
         """The treatment of all columns as plain arrays."""
-        columns = self.columns_
         own = {} if self.id_column_ is None else {f"{prefix}.id_column": np.array([self.id_column_])}
-        return own | {
-            f"{prefix}.columns": np.array([c.name for c in columns], dtype=str),
-            f"{prefix}.kinds": np.array([KINDS.index(c.kind) for c in columns], dtype=np.int64),
-            f"{prefix}.fills": np.array([c.fill for c in columns], dtype=float),
-            f"{prefix}.missing": np.array([c.n_missing for c in columns], dtype=np.int64),
-            f"{prefix}.marked": np.array([c.marks_gaps for c in columns], dtype=np.int64),
-            f"{prefix}.n_levels": np.array([len(c.levels) for c in columns], dtype=np.int64),
-            f"{prefix}.levels": np.array([level for c in columns for level in c.levels], dtype=str),
-        }
+        return own | columns_to_arrays(self.columns_, prefix)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array], prefix: str) -> Self:
         """The inverse of `to_arrays`."""
-        names = checked_array(arrays, f"{prefix}.columns", (None,), "U")
-        n = len(names)
-        kinds, missing, marked, counts = (
-            checked_array(arrays, f"{prefix}.{p}", (n,), "i") for p in ("kinds", "missing", "marked", "n_levels")
-        )
-        fills = checked_array(arrays, f"{prefix}.fills", (n,))
-        levels = checked_array(arrays, f"{prefix}.levels", (int(counts.sum()),), "U")
-        if len(set(names.tolist())) < n or (kinds < 0).any() or (kinds >= len(KINDS)).any() or (counts < 0).any():
-            raise ValueError("its columns are not those of a table")
-        ends = np.cumsum(counts)
         encoder = cls()
-        encoder.columns_ = tuple(
-            Column(str(name), KINDS[kind], float(fill), int(gaps), bool(mark), tuple(levels[end - n : end].tolist()))
-            for name, kind, fill, gaps, mark, n, end in zip(
-                names, kinds, fills, missing, marked, counts, ends, strict=True
-            )
-        )
-        if any((c.kind == "category") != (len(c.levels) > 0) for c in encoder.columns_):
-            raise ValueError("its categories have no levels")
-        encoder.n_features_in_, encoder.names_ = n, None
+        encoder.columns_ = columns_from_arrays(arrays, prefix)
+        encoder.n_features_in_, encoder.names_ = len(encoder.columns_), None
         own = checked_array(arrays, f"{prefix}.id_column", (1,), "U") if f"{prefix}.id_column" in arrays else None
         encoder.id_column_ = None if own is None else str(own[0])
-        encoder.feature_names_in_ = names.astype(object)
+        encoder.feature_names_in_ = np.array([column.name for column in encoder.columns_], dtype=object)
         return encoder
 
 

@@ -10,10 +10,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.data import Dyads, as_ids
-from jointdr.datasets.chemistry import FINGERPRINTS, Fingerprint, fingerprints
+from jointdr.data import (
+    FINGERPRINTS,
+    Dyads,
+    Fingerprint,
+    as_ids,
+    checked_strings,
+    fingerprints,
+    sequence_features,
+)
 from jointdr.datasets.pickled import read_pickled_array
-from jointdr.datasets.sequences import checked_strings, sequence_features
 from jointdr.datasets.spectral import checked_affinity
 from jointdr.runtime import AnyPath, Array, check_choice, check_integer, open_text, parse_numbers, read_lines
 

@@ -9,9 +9,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from jointdr.data import Dyads, Unmatched, index_of
+from jointdr.data import Annotations, Dyads, Ontology, Unmatched, index_of, propagate_terms, tfidf
 from jointdr.datasets.annotations import read_gaf, read_genes_to_phenotype, read_hpoa
-from jointdr.datasets.ontology import Annotations, Ontology, propagate_terms, read_obo, tfidf
+from jointdr.datasets.ontology import read_obo
 from jointdr.runtime import Array, check_choice
 
 Weighting = Literal["tfidf", "binary"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -25,6 +26,8 @@ from jointdr.runtime import (
     require_new,
     separator_of,
 )
+
+STRING, UNITS = "combined_score", 1000.0  # the column of STRING's files with all evidence, and what 1 is there
 
 
 @dataclass(frozen=True)
@@ -108,12 +111,15 @@ def read_mimminer(path: AnyPath, *, symmetrize: Symmetrize | None = None) -> Net
 def read_edges(
     path: AnyPath, *, separator: str | None = None, header: bool = False, duplicates: Duplicates = "error"
 ) -> Network:
-    """A list of links: on each line two ids and, if there is a third field, a weight.
+    """A list of links: on each line two ids and, if there is a third field, a weight; or the links of STRING.
 
     Parameters
     ----------
     path : path
-        Text, plain or compressed by gzip; lines that start with ``#`` are left out. Links have no direction.
+        Text, plain or compressed by gzip; lines that start with ``#`` are left out. Links have no direction. Files of
+        STRING (``9606.protein.links.v12.0.txt.gz``, ``.detailed``, ``.full``) are known by a column
+        ``combined_score`` on the first line: weights are this score divided by 1000, the probability that the link is
+        real, and each link, which stands there in both directions, counts once.
     separator : str, optional
         Between fields; by default a comma if the name ends in ``.csv``, otherwise tabs if the first line has any, and
         white space if not.
@@ -128,9 +134,11 @@ def read_edges(
         _, fields = next(read_lines(path, "\t", comment="#"), (0, []))
         separator = "," if is_csv else "\t" if len(fields) > 1 else None
     rows = read_lines(path, separator, quoted=True, comment="#")
-    if header:
-        next(rows, None)
     first = next(rows, None)
+    if first is not None and STRING in first[1]:
+        return _network_of_string(path, first, rows, duplicates)
+    if header:
+        first = next(rows, None)
     if first is None:
         raise ValueError(f"{path} has no links.")
     if len(first[1]) not in (2, 3):
@@ -138,7 +146,18 @@ def read_edges(
             f"{path}, line {first[0]}: a link has 2 or 3 fields, two ids and a weight, but this has {len(first[1])}."
         )
     hint = "" if header else " (if this line has names of columns, give header=True)"
-    return _network(path, *_links(path, first, rows, f"weight{hint}"), duplicates)
+    return _network(path, _links(path, first, rows, f"weight{hint}"), duplicates)
+
+
+def _network_of_string(path: AnyPath, header: Line, rows: Iterator[Line], duplicates: Duplicates) -> Network:
+    """Links below a line with the names of STRING's columns."""
+    names = header[1]
+    lines = require_length(path, rows, len(names), "the header")
+    first = next(lines, None)
+    if first is None or len(names) < 3:
+        raise ValueError(f"{path} has no links: two proteins and their {STRING} belong on each line.")
+    links = _links(path, first, lines, f"column {STRING!r}", names.index(STRING))
+    return _network(path, replace(links, weights=links.weights / UNITS), duplicates)
 
 
 def read_humannet(path: AnyPath, *, top: float | None = None, giant: bool = False) -> Network:
@@ -162,9 +181,10 @@ def read_humannet(path: AnyPath, *, top: float | None = None, giant: bool = Fals
     first = next(rows, None)
     if first is None or len(first[1]) < 3:
         raise ValueError(f"{path} is not a list of links with two ids and scores, separated by tabs.")
-    ends, weights, at = _links(path, first, rows, "last column")
-    kept = np.sort(np.argsort(-weights, kind="stable")[: max(1, round((top or 1.0) * len(weights)))])
-    network = _network(path, [ends[i] for i in kept], weights[kept], [at[i] for i in kept], "error")
+    links = _links(path, first, rows, "last column")
+    count = max(1, round((top or 1.0) * len(links.weights)))
+    kept = np.sort(np.argsort(-links.weights, kind="stable")[:count])
+    network = _network(path, links.part(kept), "error")
     return network.giant() if giant else network
 
 
@@ -185,26 +205,42 @@ def _matrix(path: AnyPath, rows: Iterator[Line]) -> tuple[list[str], Array]:
     return list(seen), np.array(values)
 
 
-def _links(
-    path: AnyPath, first: Line, rows: Iterator[Line], weight: str
-) -> tuple[list[tuple[str, str]], Array, list[int]]:
-    """The ends, the weight in the last field (1 if there is none) and the line of each link."""
-    ends, weights, at = [], [], []
+@dataclass(frozen=True)
+class _Links:
+    """Links of a file: the ids, and the indices of both ends, the weight and the line of each link."""
+
+    ids: list[str]
+    ends: Array
+    weights: Array
+    lines: Array
+
+    def part(self, at: Array) -> _Links:
+        return replace(self, ends=self.ends[at], weights=self.weights[at], lines=self.lines[at])
+
+
+def _links(path: AnyPath, first: Line, rows: Iterator[Line], weight: str, at: int = -1) -> _Links:
+    """The links, with the weight in this field (1 if there are but two fields); 24 bytes for each of them."""
+    index: dict[str, int] = {}
+    ends, weights, lines = array("i"), array("d"), array("q")
     for number, fields in require_length(path, chain([first], rows), len(first[1]), f"line {first[0]}"):
-        ends.append((parse_id(path, number, fields[0], "first id"), parse_id(path, number, fields[1], "second id")))
-        weights.append(parse_number(path, number, fields[-1], weight) if len(fields) > 2 else 1.0)
-        at.append(number)
-    return ends, np.array(weights), at
+        for field, which in ((fields[0], "first"), (fields[1], "second")):
+            ends.append(index.setdefault(parse_id(path, number, field, f"{which} id"), len(index)))
+        weights.append(parse_number(path, number, fields[at], weight) if len(fields) > 2 else 1.0)
+        lines.append(number)
+    found = np.frombuffer(ends, dtype=np.intc).reshape(-1, 2)
+    return _Links(list(index), found, np.frombuffer(weights), np.frombuffer(lines, dtype=np.int64))
 
 
-def _network(
-    path: AnyPath, ends: list[tuple[str, str]], weights: Array, at: list[int], duplicates: Duplicates
-) -> Network:
+def _network(path: AnyPath, links: _Links, duplicates: Duplicates) -> Network:
     """Links as a symmetric CSR array over the ids in sorted order, O(links log links)."""
-    ids, indices = np.unique(np.array(ends), return_inverse=True)
-    low, high = np.sort(indices.reshape(-1, 2), axis=1).T
+    used = np.unique(links.ends)
+    ids, places = np.unique(np.array(links.ids)[used], return_inverse=True)
+    indices = np.zeros(len(links.ids), dtype=np.int64)
+    indices[used] = places
+    low, high = np.sort(indices[links.ends], axis=1).T
+    weights = links.weights
     if duplicates == "error":
-        keep = _once(path, low * len(ids) + high, weights, at, ends)
+        keep = _once(path, low * len(ids) + high, links)
         low, high, weights = low[keep], high[keep], weights[keep]
     upper = scores_of_pairs(low, high, weights, (len(ids), len(ids)), duplicates)
     W = sparse.csr_array(upper + sparse.triu(upper, 1).T)
@@ -212,14 +248,17 @@ def _network(
     return Network(W, ids)
 
 
-def _once(path: AnyPath, codes: Array, weights: Array, at: list[int], ends: list[tuple[str, str]]) -> Array:
+def _once(path: AnyPath, codes: Array, links: _Links) -> Array:
     """The first of each set of equal links; an error if their weights differ."""
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    weights, lines = links.weights, links.lines
     other = np.flatnonzero(weights != weights[first][inverse])
     if len(other):
         i, j = int(first[inverse[other[0]]]), int(other[0])
+        one, two = (links.ids[end] for end in links.ends[j])
         raise ValueError(
-            f"{path}, line {at[j]}: the link between {ends[j][0]!r} and {ends[j][1]!r} has the weight {weights[j]:g}, "
-            f"but {weights[i]:g} on line {at[i]}. In read_edges, duplicates='mean', 'sum', 'max' or 'last' joins them."
+            f"{path}, line {lines[j]}: the link between {one!r} and {two!r} has the weight {weights[j]:g}, "
+            f"but {weights[i]:g} on line {lines[i]}. In read_edges, duplicates='mean', 'sum', 'max' or 'last' joins "
+            "them."
         )
     return first

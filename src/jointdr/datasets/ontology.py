@@ -1,70 +1,13 @@
-"""Ontologies: terms, their ancestors, and the table of all terms that follow from annotations."""
+"""Ontologies from files."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
-import numpy as np
-from scipy import sparse
-
-from jointdr.runtime import AnyPath, Array, read_lines, scale_rows
-
-
-@dataclass(frozen=True)
-class Ontology:
-    """Terms, and the more general terms above them.
-
-    Attributes
-    ----------
-    names : dict
-        The name of every current term.
-    parents : dict
-        The terms that each current term is a special case of.
-    replaced : dict
-        Alternative and obsolete ids, and the current term that stands for each.
-    """
-
-    names: dict[str, str]
-    parents: dict[str, tuple[str, ...]]
-    replaced: dict[str, str]
-
-    def current(self, term: str) -> str | None:
-        """The term that this id stands for now; None if it is not known, or obsolete without a successor."""
-        return term if term in self.names else self.replaced.get(term)
-
-    def ancestors(self, term: str) -> set[str]:
-        """A current term and everything that it is a special case of."""
-        found, left = {term}, [term]
-        while left:
-            new = [parent for parent in self.parents[left.pop()] if parent not in found]
-            found.update(new)
-            left += new
-        return found
-
-    def __repr__(self) -> str:
-        return f"Ontology({len(self.names)} terms, {len(self.replaced)} former ids)"
-
-
-@dataclass(frozen=True)
-class Annotations:
-    """The terms, with their ancestors, that entities are annotated with.
-
-    Attributes
-    ----------
-    X : (entities, terms) CSR array
-        1 where an entity has a term.
-    ids, terms : arrays of str
-    lost : arrays of str
-        Terms that the ontology does not know.
-    """
-
-    X: Array
-    ids: Array
-    terms: Array
-    lost: Array
+from jointdr.data import Ontology
+from jointdr.runtime import AnyPath, read_lines
 
 
 def read_obo(path: AnyPath, *, relations: Sequence[str] = ("is_a",)) -> Ontology:
@@ -108,61 +51,6 @@ def read_obo(path: AnyPath, *, relations: Sequence[str] = ("is_a",)) -> Ontology
         if unknown is not None:
             raise ValueError(f"{path}, line {at[term]}: {term!r} is a case of {unknown!r}, which is no current term.")
     return Ontology(names, parents, _successors(names, former))
-
-
-def propagate_terms(entities: Iterable[str], terms: Iterable[str], ontology: Ontology) -> Annotations:
-    """Annotations with all terms that follow from them: an entity that has a term has its ancestors too.
-
-    Parameters
-    ----------
-    entities, terms : sequences of str of one length
-        One annotation each.
-    ontology : Ontology
-
-    Notes
-    -----
-    Ids in the order of their first annotation, terms sorted. O(annotations × ancestors).
-    """
-    above: dict[str, set[str]] = {}
-    has: dict[str, set[str]] = {}
-    lost: set[str] = set()
-    for entity, given in zip(entities, terms, strict=True):
-        term = ontology.current(given)
-        if term is None:
-            lost.add(given)
-            continue
-        if term not in above:
-            above[term] = ontology.ancestors(term)
-        has.setdefault(entity, set()).update(above[term])
-    column = {term: j for j, term in enumerate(sorted(set().union(*has.values())))}
-    indices = np.array([column[term] for found in has.values() for term in found], dtype=np.int64)
-    starts = np.cumsum([0, *map(len, has.values())])
-    X = sparse.csr_array((np.ones(len(indices)), indices, starts), shape=(len(has), len(column)))
-    X.sort_indices()
-    return Annotations(X, *(np.array(list(names), dtype=str) for names in (has, column, sorted(lost))))
-
-
-def tfidf(X: Array) -> Array:
-    """TF-IDF weights of terms: each entry times log(m/m_t), with m_t the number of entities that have term t.
-
-    Parameters
-    ----------
-    X : (m, terms) array or sparse matrix
-        Not 0 where an entity has a term.
-
-    Returns
-    -------
-    (m, terms) CSR array
-        With rows of unit length, so that inner products are cosines; a term that all entities have weighs 0, and a row
-        without any other is 0.
-    """
-    X = sparse.csr_array(X, dtype=float)
-    X.eliminate_zeros()
-    count = np.bincount(X.indices, minlength=X.shape[1])
-    X = sparse.csr_array(X @ sparse.diags_array(np.log(X.shape[0] / np.maximum(count, 1))))
-    X.eliminate_zeros()
-    lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
-    return scale_rows(X, 1 / np.where(lengths > 0, lengths, 1.0))
 
 
 _TAGS = ("id:", "name:", "is_a:", "relationship:", "alt_id:", "is_obsolete:", "replaced_by:")

@@ -2,7 +2,7 @@
 
 from jointdr.prediction.association import AssociationModel
 from jointdr.prediction.explanation import Explanation
-from jointdr.prediction.heads.descriptions import feature_kinds, raw_descriptions
+from jointdr.prediction.heads.descriptions import comparisons_of, raw_descriptions
 from jointdr.prediction.heads.distances import spread, squared_distances
 from jointdr.prediction.heads.effects import Effects
 from jointdr.prediction.heads.head import EntitySet, Head, Tables
@@ -54,7 +54,7 @@ __all__ = [
     "Tuning",
     "as_dyads",
     "check_criterion",
-    "feature_kinds",
+    "comparisons_of",
     "fit_by_groups",
     "fit_effects",
     "fit_lowered",

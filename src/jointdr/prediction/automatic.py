@@ -11,7 +11,7 @@ import numpy as np
 
 from jointdr.data import BY, By, Dyads, Entities, Groups
 from jointdr.estimators import ViewsTransformer
-from jointdr.prediction.heads.descriptions import Description, feature_kinds, raw_descriptions, tables_of
+from jointdr.prediction.heads.descriptions import Description, comparisons_of, raw_descriptions, tables_of
 from jointdr.prediction.heads.head import EntitySet, Tables
 from jointdr.prediction.heads.members import Answers, Stack, StagesHead
 from jointdr.prediction.heads.ridge import GridRidge
@@ -214,7 +214,7 @@ def answerable(uses: tuple[By, ...], dyads: Dyads) -> tuple[By, ...]:
 def describe_sides(dyads: Dyads, embedding: ViewsTransformer | None) -> Sides:
     """All descriptions of both sides: those of features, similarities, and coordinates of a fitted embedding."""
     linear = is_large(dyads)
-    found = [list(raw_descriptions(dyads, k, feature_kinds(X, linear))) for k, X in enumerate((dyads.A, dyads.B))]
+    found = [list(raw_descriptions(dyads, k, comparisons_of(dyads, k, linear))) for k in (0, 1)]
     if embedding is not None:
         for k, X in enumerate((dyads.A, dyads.B)):
             found[k].append(Description.of_embedding(embedding.solution_, k, X))

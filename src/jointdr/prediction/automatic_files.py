@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.data import Dyads
+from jointdr.data import Dyads, TableEncoder
 from jointdr.estimators import ViewsTransformer
 from jointdr.prediction.automatic import AutomaticParts, describe_sides
 from jointdr.prediction.heads.calibration import Calibration
@@ -47,6 +47,7 @@ def association_from_arrays(
     shape: tuple[int, int],
     n_features: tuple[int, int],
     names: tuple[tuple[str, ...], tuple[str, ...]],
+    encoders: tuple[TableEncoder | None, TableEncoder | None],
 ) -> tuple[AutomaticParts, Array, bool]:
     """The inverse of `association_to_arrays`, with the scores, and whether all are known.
 
@@ -70,6 +71,7 @@ def association_from_arrays(
     a, b = (dict(zip(of_side, side[1:], strict=True)) for of_side, side in zip(names, sides, strict=True))
     observed = None if complete else "stored"
     dyads = Dyads(Y, sides[0][0], sides[1][0], observed, row_similarity=a or None, column_similarity=b or None)
+    dyads.encoders = encoders
     return automatic_from_arrays(family, header["automatic"], arrays, dyads), Y, complete
 
 

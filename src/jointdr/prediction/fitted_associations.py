@@ -185,7 +185,7 @@ class FittedAssociations(Recommender):
         parts: AssociationParts | AutomaticParts
         if "automatic" in header:
             parts, self._scores, self._is_complete = association_from_arrays(
-                FAMILY, header, arrays, shape, self.n_features_per_view_, self.similarity_names_
+                FAMILY, header, arrays, shape, self.n_features_per_view_, self.similarity_names_, self.encoders_
             )
         else:
             parameters = HeadParameters.check(self.get_params(deep=False))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from jointdr.apps.cli.inputs import open_explainer, table_of
-from jointdr.apps.cli.options import AsJson, Model, NewColumns, NewRows, TableOut, option
+from jointdr.apps.cli.inputs import new_entities, open_explainer
+from jointdr.apps.cli.options import AsJson, Model, NewColumns, NewContents, NewRows, TableOut, option
 from jointdr.apps.cli.output import ENDINGS, put_json, put_table, require_writable
 
 RowId = Annotated[str, typer.Argument(metavar="ROW", help="The id of a row.", show_default=False)]
@@ -20,6 +19,7 @@ def explain(
     model: Model,
     row: RowId,
     column: ColumnId,
+    contents: NewContents,
     rows: NewRows = None,
     columns: NewColumns = None,
     k: Count = 10,
@@ -35,7 +35,8 @@ def explain(
     """
     require_writable(output, ENDINGS)
     fitted = open_explainer(model)
-    found = fitted.explain(_entity(row, rows, fitted, 0), _entity(column, columns, fitted, 1), k=k)
+    new = tuple(new_entities(path, contents, fitted, side) for side, path in enumerate((rows, columns)))
+    found = fitted.explain(*(_entity(name, table) for name, table in zip((row, column), new, strict=True)), k=k)
     if output is not None:
         put_table(found.pairs, output, as_json=False)
     if json:
@@ -45,7 +46,6 @@ def explain(
         print(found)
 
 
-def _entity(name: str, path: Path | None, fitted: Any, side: int) -> Any:
+def _entity(name: str, new: Any) -> Any:
     """An id, or the features of the new entity with this id."""
-    new = table_of(path, fitted, side)
     return name if new is None or name not in new.index else new.loc[[name]]

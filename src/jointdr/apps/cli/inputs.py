@@ -14,7 +14,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jointdr.apps.cli.options import GroupFiles, TableFiles
+from jointdr.apps.cli.contents import add_contents, add_new_contents
+from jointdr.apps.cli.options import GroupFiles, NewContents, TableFiles
 from jointdr.apps.cli.output import say
 from jointdr.runtime import column_index, table_lines
 
@@ -31,8 +32,9 @@ OF_TABLES = {
     **{f"{side}_similarity": f"--{side}-similarity" for side in SIDES},
     "header=True": "--header",
     "header=False": "--no-header",
+    'kind="ngrams"': "--fingerprint ngrams",
     **{f"{name}_id=": f"--{name}-id" for name in SIDES},
-    **{f"{name}=": f"--{name}" for name in (*SIDES, "score", "observed", "duplicates", "use", "drop")},
+    **{f"{name}=": f"--{name}" for name in (*SIDES, "score", "observed", "duplicates", "use", "drop", "fingerprint")},
 }
 
 # The options that arguments for new entities come from, for messages.
@@ -94,8 +96,13 @@ def dyads_of(source: TableFiles) -> Dyads:
         for given_name in filter(None, (source.row, source.column, source.score)):
             column_index(path, list(pairs.columns), given_name)
         similarities: dict[str, Any] = {f"{side}_similarity": _similarities(source, side) for side in SIDES}
-        rows, columns = (_entities(source, side, similarities[f"{side}_similarity"]) for side in SIDES)
-        encoders = _encoders(source, (rows, columns))
+        names, described = kinds_of(pairs, source), []
+        for name, side in zip(names, SIDES, strict=True):
+            named = similarities[f"{side}_similarity"]
+            listed = [text for text in dict.fromkeys(pairs[name].astype(str)) if text]
+            described.append(add_contents(source, side, _entities(source, side, named), listed))
+        (rows, for_rows), (columns, for_columns) = described
+        encoders = _encoders(source, (rows, columns), (for_rows, for_columns))
         return Dyads.from_tables(
             pairs,
             rows,
@@ -107,7 +114,7 @@ def dyads_of(source: TableFiles) -> Dyads:
             **encoders,
             observed=source.observed,  # type: ignore[arg-type]
             duplicates=source.duplicates,  # type: ignore[arg-type]
-            names=kinds_of(pairs, source),
+            names=names,
         )
 
 
@@ -118,11 +125,13 @@ def kinds_of(pairs: Any, source: TableFiles) -> tuple[str, str]:
     return row, source.column or next(name for name in names if name != row)
 
 
-def _encoders(source: TableFiles, tables: tuple[Any, Any]) -> dict[str, Any]:
+def _encoders(
+    source: TableFiles, tables: tuple[Any, Any], contents: tuple[dict[str, Any], dict[str, Any]]
+) -> dict[str, Any]:
     """Encoders of the tables, with the columns that --use and --drop name, which either may have."""
     from jointdr.data import TableEncoder
 
-    chosen: list[dict[str, list[str]]] = [{}, {}]
+    chosen: list[dict[str, Any]] = [dict(own) for own in contents]
     for argument, given in (("use", source.use), ("drop", source.drop)):
         for text in given or ():
             for name in (text, *text.split(",")):
@@ -145,7 +154,8 @@ def dyads_for(source: TableFiles, takes_similarity: bool) -> Dyads:
     for side, n, named in zip(SIDES, dyads.n_features, dyads.similarities, strict=True):
         if not (takes_similarity or n or named):
             raise ValueError(
-                f"This model needs features of {side}s: give one of --{side}s, --{side}-network, --{side}-similarity."
+                f"This model needs features of {side}s: give one of --{side}s, --{side}-network, --{side}-similarity, "
+                f"--{side}-smiles, --{side}-sequences, --{side}-annotations."
             )
     if takes_similarity or not any(dyads.similarities):
         return dyads
@@ -225,6 +235,11 @@ def table_of(
         if id is None and fitted is None and (" was on line " in str(error) or "the id in column" in str(error)):
             raise ValueError(f"{error} If another column has the ids, name it with --{SIDES[side]}-id.") from None
         raise
+
+
+def new_entities(path: Path | None, contents: NewContents, fitted: Any, side: int) -> Any:
+    """New rows (side 0) or columns, from a table and from files of molecules, sequences and terms; None without any."""
+    return add_new_contents(contents, fitted, side, table_of(path, fitted, side))
 
 
 def spooled(path: Path, option: str) -> Path:
@@ -310,6 +325,8 @@ def in_terms_of_options(names: Mapping[str, str]) -> Iterator[None]:
             yield
     except ValueError as error:
         raise ValueError(_in_options(str(error), names)) from error
+    except ImportError as error:
+        raise ImportError(_in_options(str(error), names)) from error
     finally:
         for warning in caught:
             warnings.warn(warning.category(_in_options(str(warning.message), names)), stacklevel=3)
@@ -317,7 +334,7 @@ def in_terms_of_options(names: Mapping[str, str]) -> Iterator[None]:
 
 def _in_options(message: str, names: Mapping[str, str]) -> str:
     for argument, option in names.items():
-        if not argument[0].isalpha():
+        if not argument[0].isalpha() or argument.endswith('"'):
             message = message.replace(argument, option)
         elif argument.endswith("="):
             message = re.sub(rf"\b{argument}(?:'([^']*)'|(\w+))?", rf"{option} \1\2", message)

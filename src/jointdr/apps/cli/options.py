@@ -22,6 +22,7 @@ def _in_panel(panel: str) -> Callable[[str, str], Any]:
 
 
 _in, _rows, _like = _in_panel("Input"), _in_panel("Rows in files"), _in_panel("Model")
+_new = _in_panel("New rows and columns")
 _File = Path | None
 _Text = str | None
 _Texts = list[str] | None
@@ -54,6 +55,28 @@ class TableFiles:
             show_default=False,
         ),
     ] = None
+    row_smiles: Annotated[
+        _Text,
+        _in("COLUMN|FILE", "Molecules of rows, in SMILES: a column of --rows, or a .smi file or a table by their ids."),
+    ] = None
+    column_smiles: Annotated[_Text, _in("COLUMN|FILE", "The same for columns.")] = None
+    row_sequences: Annotated[
+        _Text, _in("COLUMN|FILE", "Proteins of rows, as sequences: a column of --rows, or a FASTA file or a table.")
+    ] = None
+    column_sequences: Annotated[_Text, _in("COLUMN|FILE", "The same for columns.")] = None
+    row_annotations: Annotated[
+        _Text,
+        _in(
+            "COLUMN|FILE",
+            "Terms of rows: a column of --rows with | between them, or a GAF file, phenotype.hpoa, or ids and terms.",
+        ),
+    ] = None
+    column_annotations: Annotated[_Text, _in("COLUMN|FILE", "The same for columns.")] = None
+    row_ontology: Annotated[_File, _in("FILE.obo", "The ontology of --row-annotations: terms have ancestors.")] = None
+    column_ontology: Annotated[_File, _in("FILE.obo", "The same for --column-annotations.")] = None
+    fingerprint: Annotated[
+        str, _in("morgan|maccs|ngrams|...", "What molecules are turned into; all but ngrams take RDKit.")
+    ] = "morgan"
     row_network: Annotated[_File, _in("FILE", "Links between rows, instead of their features.")] = None
     column_network: Annotated[_File, _in("FILE", "Links between columns, instead of their features.")] = None
     row_similarity: Annotated[
@@ -72,6 +95,18 @@ class TableFiles:
     ] = "auto"
     data: Annotated[_File, _in("FILE", "One .npz archive with everything, instead of tables.")] = None
     response: Annotated[_Text, _in("NAME", "Which scores of --data; with --views: the file or column with y.")] = None
+
+
+@dataclass(frozen=True)
+class NewContents:
+    """Molecules, sequences and terms of new entities, for models that were fitted with such."""
+
+    row_smiles: Annotated[_Text, _new("COLUMN|FILE", "Molecules of new rows, as in fit.")] = None
+    column_smiles: Annotated[_Text, _new("COLUMN|FILE", "Molecules of new columns.")] = None
+    row_sequences: Annotated[_Text, _new("COLUMN|FILE", "Proteins of new rows, as in fit.")] = None
+    column_sequences: Annotated[_Text, _new("COLUMN|FILE", "Proteins of new columns.")] = None
+    row_annotations: Annotated[_Text, _new("COLUMN|FILE", "Terms of new rows, as in fit.")] = None
+    column_annotations: Annotated[_Text, _new("COLUMN|FILE", "Terms of new columns.")] = None
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from jointdr.apps.cli.inputs import OF_NEW, in_terms_of_options, new_similarities_of, open_recommender, table_of
+from jointdr.apps.cli.inputs import OF_NEW, in_terms_of_options, new_entities, new_similarities_of, open_recommender
 from jointdr.apps.cli.options import (
     AsJson,
     Model,
     NewColumns,
     NewColumnSimilarity,
+    NewContents,
     NewRows,
     NewRowSimilarity,
     TableOut,
@@ -25,6 +26,7 @@ Pairs = Annotated[
 
 def predict(
     model: Model,
+    contents: NewContents,
     pairs: Pairs = None,
     rows: NewRows = None,
     columns: NewColumns = None,
@@ -51,7 +53,7 @@ def predict(
     fitted = open_recommender(model)
     wanted = None if pairs is None else read_pairs(pairs, score=False)
     a, b = (new_similarities_of(fitted, *given) for given in enumerate((new_row_similarity, new_column_similarity)))
-    new = (table_of(rows, fitted, 0), table_of(columns, fitted, 1))
+    new = tuple(new_entities(path, contents, fitted, side) for side, path in enumerate((rows, columns)))
     with working("predicting"), in_terms_of_options(OF_NEW):
         table = fitted.predict_pairs(wanted, *new, row_similarity=a, column_similarity=b)
     put_table(table, output, json)

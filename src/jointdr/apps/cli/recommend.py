@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from jointdr.apps.cli.inputs import OF_NEW, in_terms_of_options, new_similarities_of, open_recommender, table_of
+from jointdr.apps.cli.inputs import OF_NEW, in_terms_of_options, new_entities, new_similarities_of, open_recommender
 from jointdr.apps.cli.options import (
     AsJson,
     Model,
     NewColumns,
     NewColumnSimilarity,
+    NewContents,
     NewRows,
     NewRowSimilarity,
     TableOut,
@@ -24,6 +25,7 @@ WithKnown = Annotated[bool, option("--with-known", help="Do not leave out the pa
 
 def recommend(
     model: Model,
+    contents: NewContents,
     rows: NewRows = None,
     columns: NewColumns = None,
     new_row_similarity: NewRowSimilarity = None,
@@ -47,7 +49,7 @@ def recommend(
     """
     require_writable(output, ENDINGS)
     fitted = open_recommender(model)
-    new = table_of(rows, fitted, 0)
+    new, new_columns = (new_entities(path, contents, fitted, side) for side, path in enumerate((rows, columns)))
     a, b = (new_similarities_of(fitted, *given) for given in enumerate((new_row_similarity, new_column_similarity)))
     only = None
     if row:
@@ -58,7 +60,7 @@ def recommend(
         only = [name for name in ids if name in set(row)]
     options: dict[str, Any] = {"row_similarity": a, "column_similarity": b, "rows": only, "k": k}
     with working("ranking"), in_terms_of_options(OF_NEW):
-        table = fitted.recommend(new, table_of(columns, fitted, 1), **options, exclude_known=not with_known)
+        table = fitted.recommend(new, new_columns, **options, exclude_known=not with_known)
     put_table(table, output, json)
 
 

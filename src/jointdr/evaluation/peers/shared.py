@@ -17,7 +17,7 @@ from jointdr.prediction import (
     Scores,
     Tables,
     Term,
-    feature_kinds,
+    comparisons_of,
     fit_effects,
     known_scores,
     raw_descriptions,
@@ -110,8 +110,8 @@ class Peer(Recommender):
 
 def kernel_labels(dyads: Dyads, k: int) -> list[str]:
     """The labels of the descriptions of one side that kernels are made of."""
-    kinds = feature_kinds((dyads.A, dyads.B)[k])
-    return [f"features, {kind}" for kind in kinds] + list(dyads.similarities[k]) or ["entities"]
+    found = [f"{name}, {kind}" for name, _, kind in comparisons_of(dyads, k)]
+    return found + list(dyads.similarities[k]) or ["entities"]
 
 
 def profile_unit(Z: Array) -> float:

@@ -23,7 +23,10 @@ from jointdr.runtime import Array, dense, is_sparse
 CONSTANT = 1e-12
 
 UNITS = 20.0  # times the median size of a column, beyond which the largest one is taken to have another unit
+FULL = 0.25  # of a block of a sparse table, the share of entries that are not 0 above which it is dense
 NARROW = 200  # features of a sparse table that is standardized, as a dense one is, at most
+
+Comparison = tuple[str, slice | None, str]  # the name of some features, their place, and the kind of similarities
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Description:
     Attributes
     ----------
     name : str
-        "features", "coordinates", or the name of a similarity matrix.
+        "features", the name of a block of them, "coordinates", or the name of a similarity matrix.
     kind : {"cosine", "gaussian", "tanimoto", "linear", "given", "identity"}
         "linear" is the inner product of standardized features, which is not bounded by 1.
         "identity" is for entities without any description: each is similar to itself alone.
@@ -48,6 +51,8 @@ class Description:
         squared distance, where they are Gaussian.
     embedding : Embedding or None
         Features are embedded by it first, and scaled by the power `exponent` of Σ.
+    block : slice or None
+        The features that it takes, where a table has several blocks of them.
     """
 
     name: str
@@ -60,6 +65,7 @@ class Description:
     embedding: Embedding | None = None
     view: int = 0
     exponent: float = 0.5
+    block: slice | None = None
 
     @property
     def label(self) -> str:
@@ -70,18 +76,19 @@ class Description:
         return int(self.points.shape[0])
 
     @staticmethod
-    def of_features(X: Array, kind: str) -> Description:
-        """Raw features: Gaussian similarities of standardized ones, cosines, or Tanimoto's of bits.
+    def of_features(X: Array, kind: str, name: str = "features", block: slice | None = None) -> Description:
+        """Raw features, all or one block: Gaussian similarities of standardized ones, cosines, or Tanimoto's of bits.
 
         Cosines of features in different units, such as daltons and years, are those of standardized ones.
         """
+        X = take_block(X, block)
         center, scale = None, None
         is_narrow = not is_sparse(X) or X.shape[1] <= NARROW
         if is_narrow and (kind in ("gaussian", "linear") or (kind == "cosine" and have_different_units(X))):
             X = np.asarray(dense(X), dtype=float)
             center, scale = X.mean(axis=0), X.std(axis=0)
             scale = np.where(scale > CONSTANT * np.maximum(np.abs(center), 1e-300), scale, np.inf)
-        return Description("features", kind, 0, X, center, scale)._fit(X)
+        return Description(name, kind, 0, X, center, scale, block=block)._fit(X)
 
     @staticmethod
     def of_embedding(embedding: Embedding, view: int, X: Array, exponent: float = 0.5) -> Description:
@@ -119,7 +126,7 @@ class Description:
 
     def describe(self, tables: Tables) -> Array:
         """New entities, given by all their tables, as `similarities` takes them."""
-        X = tables[self.source]
+        X = take_block(tables[self.source], self.block)
         return X if self.kind in ("given", "identity") else self._standardize(X)
 
     def similarities(self, Z: Array | None = None) -> Array:
@@ -184,10 +191,34 @@ def feature_kinds(X: Array, linear: bool = False) -> tuple[str, ...]:
     return ("cosine", *more) if wide else ("cosine", "gaussian", *more)
 
 
-def raw_descriptions(dyads: Dyads, k: int, kinds: tuple[str, ...] | None = None) -> tuple[Description, ...]:
-    """The descriptions of one side that do not depend on scores; `kinds` are those of features, by default all."""
+def take_block(X: Array, block: slice | None) -> Array:
+    """Some features of a table, by default all; dense ones of a sparse table as a dense array."""
+    if block is None:
+        return X
+    part = X[:, block]
+    return dense(part) if is_sparse(part) and part.nnz > FULL * np.prod(part.shape) else part
+
+
+def comparisons_of(dyads: Dyads, k: int, linear: bool = False) -> tuple[Comparison, ...]:
+    """The similarities that suit the features of one side, or each block of them where its table has several.
+
+    With `linear` inner products of all features too.
+    """
+    X, encoder = (dyads.A, dyads.B)[k], dyads.encoders[k]
+    blocks = () if encoder is None else encoder.blocks_
+    if len(blocks) < 2 or blocks[-1][1].stop != X.shape[1]:  # or features that are made of those of the table
+        return tuple(("features", None, kind) for kind in feature_kinds(X, linear))
+    found = [(name, block, kind) for name, block in blocks for kind in feature_kinds(take_block(X, block))]
+    return (*found, ("features", None, "linear")) if linear else tuple(found)
+
+
+def raw_descriptions(
+    dyads: Dyads, k: int, comparisons: tuple[Comparison, ...] | None = None
+) -> tuple[Description, ...]:
+    """The descriptions of one side that do not depend on scores: by these comparisons of features, and similarities."""
     X = (dyads.A, dyads.B)[k]
-    found = [Description.of_features(X, kind) for kind in (feature_kinds(X) if kinds is None else kinds)]
+    comparisons = comparisons_of(dyads, k) if comparisons is None else comparisons
+    found = [Description.of_features(X, kind, name, block) for name, block, kind in comparisons]
     named = dyads.similarities[k]
     found += [Description.of_similarity(name, S, 1 + i) for i, (name, S) in enumerate(named.items())]
     return tuple(found) or (Description("entities", "identity", 0, X),)

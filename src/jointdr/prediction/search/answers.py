@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from jointdr.data import BY, By, Dyads, Groups, minor_groups
 from jointdr.estimators import ViewsTransformer
 from jointdr.prediction.heads.calibration import Calibration
-from jointdr.prediction.heads.descriptions import feature_kinds, raw_descriptions
+from jointdr.prediction.heads.descriptions import Comparison, comparisons_of, raw_descriptions
 from jointdr.prediction.heads.stages import Recipe, Term
 from jointdr.prediction.search.bench import Bench, RecipeTrial, Sides, Similarities
 from jointdr.prediction.search.large import choose_recipe, is_large
@@ -102,8 +102,9 @@ class ChoiceTask:
     maps: Maps = (None, None)  # of wide tables, before they are embedded
 
     @property
-    def kinds(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        return feature_kinds(self.dyads.A, is_large(self.dyads)), feature_kinds(self.dyads.B, is_large(self.dyads))
+    def comparisons(self) -> tuple[tuple[Comparison, ...], tuple[Comparison, ...]]:
+        large = is_large(self.dyads)
+        return comparisons_of(self.dyads, 0, large), comparisons_of(self.dyads, 1, large)
 
 
 def choose_answers(task: ChoiceTask, bar: SearchProgress) -> list[Answer]:
@@ -345,7 +346,7 @@ def _bench(task: ChoiceTask, dyads: Dyads, by: By, rng: np.random.RandomState, d
             parts += [replace(part, repeat=repeat) for part in make_parts(scores, implicit, by, folds, rng, groups)]
     if few:
         parts = parts[: ENOUGH[task.dyads.is_complete]]
-    raw = [raw_descriptions(dyads, k, kinds) for k, kinds in enumerate(task.kinds)]
+    raw = [raw_descriptions(dyads, k, some) for k, some in enumerate(task.comparisons)]
     learn = None if task.embedding is None else LearnedSimilarities(dyads, task.embedding, task.maps)
     if is_large(task.dyads) or (by == "pairs" and not implicit and held >= MANY):
         parts = parts[:3]

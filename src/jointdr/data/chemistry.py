@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.datasets.sequences import checked_strings
+from jointdr.data.sequences import checked_strings
 from jointdr.runtime import Array, check_choice, check_integer
 
 Fingerprint = Literal["morgan", "feature_morgan", "rdkit", "atom_pair", "torsion", "maccs", "ngrams"]
 FINGERPRINTS = ("morgan", "feature_morgan", "rdkit", "atom_pair", "torsion", "maccs", "ngrams")
 NGRAMS = (3, 4, 5)  # characters
+MACCS_KEYS = 167  # the first of them unused
 
 
 def fingerprints(
@@ -64,17 +65,35 @@ def fingerprints(
     >>> X.shape, X.sum(axis=1).tolist()
     ((2, 64), [1.0, 3.0])
     """
+    found = checked_strings(smiles, "smiles")
+    X, is_molecule = readable_fingerprints(found, kind, radius=radius, n_bits=n_bits, counts=counts)
+    if not is_molecule.all():
+        place = int(np.argmin(is_molecule))
+        raise ValueError(
+            f"smiles[{place}]={found[place]!r:.80} is no molecule that RDKit can read: correct it, drop that "
+            "entity, or take kind='ngrams', which reads strings."
+        )
+    return X
+
+
+def readable_fingerprints(
+    smiles: Sequence[str], kind: Fingerprint, *, radius: int = 2, n_bits: int = 1024, counts: bool = False
+) -> tuple[Array, Array]:
+    """The same for strings of which some may be no molecules: these have zeros. And which are molecules."""
     check_choice("kind", kind, FINGERPRINTS)
     radius, n_bits = check_integer("radius", radius, 0), check_integer("n_bits", n_bits, 8)
-    found = checked_strings(smiles, "smiles")
     if kind == "maccs" and counts:
         raise ValueError("kind='maccs' has no counts, only keys that are there or not: give counts=False.")
     if kind == "ngrams":
-        X = np.stack([_ngrams(text, n_bits) for text in found])
+        X, is_molecule = np.stack([_ngrams(text, n_bits) for text in smiles]), np.ones(len(smiles), dtype=bool)
     else:
         print_of = _generator(kind, radius, n_bits, counts)
-        X = np.stack([print_of(molecule) for molecule in _molecules(found)])
-    return (X if counts else X > 0).astype(float)
+        molecules = _molecules(smiles)
+        is_molecule = np.array([molecule is not None for molecule in molecules], dtype=bool)
+        X = np.zeros((len(smiles), MACCS_KEYS if kind == "maccs" else n_bits))
+        for place in np.flatnonzero(is_molecule):
+            X[place] = print_of(molecules[place])
+    return (X if counts else X > 0).astype(float), is_molecule
 
 
 def _ngrams(text: str, n_bits: int) -> Array:
@@ -82,18 +101,12 @@ def _ngrams(text: str, n_bits: int) -> Array:
     return np.bincount([zlib.crc32(run.encode()) % n_bits for run in runs] or [], minlength=n_bits)
 
 
-def _molecules(smiles: list[str]) -> list[Any]:
+def _molecules(smiles: Sequence[str]) -> list[Any]:
+    """Molecules of RDKit; None for a string that is none."""
     from rdkit import Chem, rdBase
 
-    with rdBase.BlockLogs():  # the error below has the position
-        molecules = [Chem.MolFromSmiles(text) for text in smiles]
-    for place, molecule in enumerate(molecules):
-        if molecule is None:
-            raise ValueError(
-                f"smiles[{place}]={smiles[place]!r:.80} is no molecule that RDKit can read: correct it, drop that "
-                "entity, or take kind='ngrams', which reads strings."
-            )
-    return molecules
+    with rdBase.BlockLogs():  # errors have the position
+        return [Chem.MolFromSmiles(text) for text in smiles]
 
 
 def _generator(kind: Fingerprint, radius: int, n_bits: int, counts: bool) -> Callable[[Any], Array]:
