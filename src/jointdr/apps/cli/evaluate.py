@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from jointdr.apps.cli.inputs import dyads_for, groups_of
 from jointdr.apps.cli.options import AsJson, GroupFiles, HeldOut, TableFiles, TestSize, option
-from jointdr.apps.cli.output import put_json, say
+from jointdr.apps.cli.output import complain, put_json, say, shows_progress
 
 Methods = Annotated[
     str | None, option("--methods", metavar="NAME,NAME", help="Which methods, side by side; by default all that fit.")
@@ -59,13 +59,13 @@ def evaluate(
     out.mkdir(exist_ok=True)  # before the long work, so that a folder that cannot be written is an error at once
     say(f"{dyads!r}")
     names = None if methods is None else [name.strip() for name in methods.split(",")]
-    found = compare(dyads, names, random_state=seed, jobs=jobs, **options)
+    found = compare(dyads, names, random_state=seed, jobs=jobs, progress=shows_progress(), **options)
     found.to_csv(out)
     try:
         found.plot(out / "evaluation.png")
         say(f"Table and plot are in {out}.")
     except ImportError as error:  # of matplotlib: numbers that took so long must not be lost for it
-        say(f"Warning: no plot was drawn: {error}")
+        complain(f"Warning: no plot was drawn: {error}")
         say(f"The table is in {out}.")
     if json:
         put_json(found.table.to_dict("records"))

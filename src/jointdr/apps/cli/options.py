@@ -105,7 +105,9 @@ class Settings:
         _Text, _like("rows,columns,both,pairs", "What auto prepares to predict: new rows, ..., pairs of known ones.")
     ] = None
     criterion: Annotated[_Text, _like("NAME", "What auto and tune judge by: recall, RMSE, ...; see the guide.")] = None
-    rank: Annotated[int | None, _like("R", "Directions; by default 80 or all (imc 10, sols 1, --views 2).")] = None
+    rank: Annotated[
+        _Text, _like("auto|R", "Directions; auto asks held-out data, by default 80 or all (imc 10, sols 1, --views 2).")
+    ] = None
     head: Annotated[_Text, _like("kernel|bilinear|kernel_ridge", "The regression on the coordinates.")] = None
     kernel: Annotated[_Text, _like("gaussian|cosine", "Weights by distance or by cosine.")] = None
     bandwidth: Annotated[

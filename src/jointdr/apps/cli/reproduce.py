@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from jointdr.apps.cli.options import AsJson, option
-from jointdr.apps.cli.output import put_json, say
+from jointdr.apps.cli.output import put_json, say, shows_progress
 
 Names = Annotated[
     list[str] | None,
@@ -52,7 +52,8 @@ def reproduce(
     from jointdr.apps.reproduce import reproduce as run_studies
 
     try:
-        result = run_studies(names or ["all"], out=out, repetitions=repetitions, fast=fast, jobs=jobs, data=data)
+        options = {"repetitions": repetitions, "fast": fast, "jobs": jobs, "data": data}
+        result = run_studies(names or ["all"], out=out, progress=shows_progress(), **options)
     except KeyboardInterrupt:
         say("Finished repetitions are kept: the same command goes on from here.")
         raise
