@@ -28,6 +28,7 @@ from jointdr.apps.cli.recommend import recommend
 from jointdr.apps.cli.report import report
 from jointdr.apps.cli.reproduce import reproduce
 from jointdr.apps.cli.similar import similar
+from jointdr.apps.cli.terms import in_options
 from jointdr.apps.cli.tune import tune
 from jointdr.runtime import config_context
 
@@ -90,7 +91,7 @@ def run(arguments: Sequence[str]) -> int:
         return _report(ValueError("--quiet and --verbose cannot be given together: leave one out."))
     arguments = _repeat_views(rest or ["--help"])
     with warnings.catch_warnings(), _sigterm_as_ctrl_c() as signals:
-        warnings.showwarning = lambda message, *_, **__: complain(f"Warning: {_one_line(message)}")
+        warnings.showwarning = lambda message, *_, **__: complain(f"Warning: {in_options(_one_line(message))}")
         try:
             with config_context(memory_budget=budget), silence("--quiet" in flags), _logged("--verbose" in flags):
                 code = app(list(arguments), prog_name="jointdr", standalone_mode=False)
@@ -184,7 +185,7 @@ def _report(error: Exception) -> int:
         complain(f"Error: {where}{error.strerror}.")
         return 2
     if isinstance(error, (ValueError, OSError, ImportError)):
-        complain(f"Error: {_one_line(error)}")
+        complain(f"Error: {in_options(_one_line(error))}")
         return 2
     complain(f"Error of the program, {type(error).__name__}: {_one_line(error)} (--debug shows where it came from)")
     return 1

@@ -14,12 +14,13 @@ from jointdr.apps.cli.inputs import SIDES, new_similarities_of, table_of
 
 MOST_COMPARED = 20_000  # ids and names that a mistyped word is compared with, at most
 LONGEST_COMPARED = 100  # characters of these
+ALIKE = str.maketrans("oli", "011")
 UNNAMED = ("a", "b")  # the names of kinds that were given none
 
 
 @dataclass(frozen=True)
 class Directory:
-    """The entities of one kind that a word of the user may stand for.
+    """The entities of one kind that a word of the user may stand for: their ids, or their names.
 
     Attributes
     ----------
@@ -77,9 +78,8 @@ class Directory:
 
     def _hint(self, word: str) -> str:
         """The ids and names that are most like a word, or the first id."""
-        near = {name.casefold(): name for name in (*self.names.values(), *self.names) if name}
-        like = _most_alike(word.casefold(), near)
-        words = [repr(near[name]) for name in like]
+        near = {_as_read(name): name for name in (*self.names.values(), *self.names) if name}
+        words = [repr(near[name]) for name in _most_alike(_as_read(word), near)]
         if not words:
             return f"the first is {next(iter(self.names), '')!r}."
         return f"did you mean {' or '.join(words)}?"
@@ -113,7 +113,7 @@ class Queried:
             table, similar = table_of(paths[side], fitted, side), new_similarities_of(fitted, side, similarities[side])
             given = [table, *(similar.values() if isinstance(similar, dict) else (similar,))]
             given = sorted((T for T in given if T is not None), key=lambda T: not hasattr(T, "iloc"))  # with ids first
-            source = paths[side] or (similarities[side] or [None])[0]
+            source = paths[side] or next(iter(similarities[side] or ()), None)
             known = Directory.of(fitted, side, model, given[0] if given else None, source, alone)
             found.append((table, similar, known))
         (a, of_a, rows), (b, of_b, columns) = found
@@ -160,6 +160,11 @@ def _names_of(table: Any, encoder: Any) -> dict[str, str]:
     return {str(one): "" if name != name or name is None else str(name).strip() for one, name in table[column].items()}
 
 
+def _as_read(word: str) -> str:
+    """A word without what is easily mistaken: capital letters, signs between words, and letters like digits."""
+    return "".join(c for c in word.casefold() if c.isalnum()).translate(ALIKE)
+
+
 def _most_alike(word: str, among: Iterable[str]) -> list[str]:
     """At most three of these that are like a word; among very many, of those that begin or end as it does."""
     if len(word) > LONGEST_COMPARED:
@@ -167,4 +172,5 @@ def _most_alike(word: str, among: Iterable[str]) -> list[str]:
     names = [name for name in among if len(name) <= LONGEST_COMPARED]
     if len(names) > MOST_COMPARED:
         names = [name for name in names if name[:3] == word[:3] or name[-3:] == word[-3:]][:MOST_COMPARED]
-    return difflib.get_close_matches(word, names, n=3, cutoff=0.7)
+    found = difflib.get_close_matches(word, names, n=3, cutoff=0.7)
+    return found[:1] if word in found else found

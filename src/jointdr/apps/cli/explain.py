@@ -15,7 +15,7 @@ from jointdr.apps.report.facts import in_words
 
 RowId = Annotated[str, typer.Argument(metavar="ROW", help="A row, by id or name.", show_default=False)]
 ColumnId = Annotated[str, typer.Argument(metavar="COLUMN", help="A column, by id or name.", show_default=False)]
-Count = Annotated[int, option("-k", metavar="K", help="The number of known pairs to list.")]
+Count = Annotated[int, option("-k", metavar="K", help="The number of known pairs to list.", least=1)]
 
 
 def explain(
@@ -41,7 +41,7 @@ def explain(
     known = asked.known
     ids = [those.id_of(word) for those, word in zip(known, (row, column), strict=True)]
     new = [None if T is None or one not in T.index else T.loc[[one]] for T, one in zip(asked.tables, ids, strict=True)]
-    with in_terms_of_options({**OF_NEW, "k=": "-k"}):
+    with in_terms_of_options(OF_NEW):
         found = fitted.explain(*(one if T is None else T for one, T in zip(ids, new, strict=True)), k=k)
     predicted = fitted.predict_pairs([ids], *new).iloc[0].to_dict()
     notes = {name: value for name, value in predicted.items() if name not in (*SIDES, "score")}

@@ -97,7 +97,7 @@ def _client(address: str) -> Iterator[Any]:
     if address != "local":
         try:
             client = connect(address, timeout=20)
-        except (OSError, TimeoutError) as error:
+        except (OSError, TimeoutError, ValueError) as error:
             raise ValueError(f"--dask {address}: no scheduler answers there ({error}).") from error
         with client:
             yield client

@@ -103,9 +103,7 @@ def rank_of(settings: Settings, usual: int) -> Any:
         return usual
     if settings.rank == "auto":
         if settings.method not in OF_RANK_AUTO:
-            raise ValueError(
-                f"--rank auto is for --method jdr: give --method {settings.method} a number of directions."
-            )
+            raise ValueError(f"--rank auto is for --method jdr: give a number with --method {settings.method}.")
         return "auto"
     if not settings.rank.isdecimal() or int(settings.rank) < 1:
         raise ValueError(f"--rank {settings.rank} is not understood; give a number of directions >= 1, or auto.")

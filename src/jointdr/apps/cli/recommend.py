@@ -18,7 +18,9 @@ from jointdr.apps.cli.options import (
 )
 from jointdr.apps.cli.output import ENDINGS, put_table, require_writable, working
 
-Count = Annotated[int | None, option("-k", metavar="K", help="The number of columns for each row; 10 by default.")]
+Count = Annotated[
+    int | None, option("-k", metavar="K", help="The number of columns for each row; 10 by default.", least=1)
+]
 OnlyRow = Annotated[
     list[str] | None, option("--row", metavar="ID", help="Only this row, by id or name; may be given several times.")
 ]
@@ -26,14 +28,15 @@ ForColumn = Annotated[
     list[str] | None,
     option("--column", metavar="ID", help="The best rows for this column, by id or name; may be given several times."),
 ]
-Top = Annotated[int | None, option("--top", metavar="N", help="The best N pairs of all, instead of some for each.")]
+Top = Annotated[
+    int | None, option("--top", metavar="N", help="The best N pairs of all, instead of some for each.", least=1)
+]
 Least = Annotated[
     float | None, option("--min-neighbors", metavar="X", help="Leave out what fewer known pairs than X stand behind.")
 ]
 WithKnown = Annotated[bool, option("--with-known", help="Do not leave out the pairs that are known already.")]
 
 USUAL = 10  # columns for each row
-IN_OPTIONS = {**OF_NEW, "min_neighbors=": "--min-neighbors"}
 
 
 def recommend(
@@ -72,26 +75,22 @@ def recommend(
     found = Queried.read(fitted, model, (rows, columns), given, alone=True)
     only = [_ids(words, those) for words, those in zip((row, column), found.known, strict=True)]
     options: dict[str, Any] = {"rows": only[0], "columns": only[1], "min_neighbors": min_neighbors, **asked}
-    with working("ranking"), in_terms_of_options(IN_OPTIONS):
+    with working("ranking"), in_terms_of_options(OF_NEW):
         table = fitted.recommend(**found.arguments, **options, exclude_known=not with_known)
     put_table(put_into_terms(table, found.known), output, json)
 
 
 def _question(row: list[str] | None, column: list[str] | None, top: int | None, k: int | None) -> dict[str, Any]:
-    """What is ranked for what, and how many of these."""
+    """The arguments for the best of each, or of all pairs, and for how many of these."""
     if top is not None:
         if k is not None:
             raise ValueError("-k is the number for each row or column, and --top that of all pairs: leave one out.")
-        if top < 1:
-            raise ValueError(f"--top {top} must be a number of pairs >= 1.")
         return {"by": "pairs", "k": top}
     if row and column:
         raise ValueError(
             "--row asks for the best columns and --column for the best rows: give one of them, or --top N for the best "
             "pairs among both; predict --pairs FILE has the scores of listed pairs."
         )
-    if k is not None and k < 1:
-        raise ValueError(f"-k {k} must be a number >= 1.")
     return {"by": "columns" if column else "rows", "k": USUAL if k is None else k}
 
 

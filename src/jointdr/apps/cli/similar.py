@@ -7,13 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from jointdr.apps.cli.entities import Queried, put_into_terms
-from jointdr.apps.cli.inputs import SIDES, in_terms_of_options, open_recommender
+from jointdr.apps.cli.inputs import SIDES, open_recommender
 from jointdr.apps.cli.options import AsJson, Model, NewColumns, NewRows, TableOut, option
 from jointdr.apps.cli.output import ENDINGS, put_table, require_writable
 
 OneId = Annotated[str, typer.Argument(metavar="ID", help="A row, by id or name.", show_default=False)]
 IsColumn = Annotated[bool, option("--column", help="It is a column, not a row.")]
-Count = Annotated[int, option("-k", metavar="K", help="The number of entities to list.")]
+Count = Annotated[int, option("-k", metavar="K", help="The number of entities to list.", least=1)]
 
 
 def similar(
@@ -45,6 +45,4 @@ def similar(
     asked = Queried.read(fitted, model, (rows, columns))
     found, table = asked.known[side].id_of(one), asked.tables[side]
     which: dict[str, Any] = {SIDES[side]: found if table is None or found not in table.index else table.loc[[found]]}
-    with in_terms_of_options({"k=": "-k"}):
-        nearest = fitted.similar(**which, k=k)
-    put_table(put_into_terms(nearest, asked.known), output, json)
+    put_table(put_into_terms(fitted.similar(**which, k=k), asked.known), output, json)

@@ -106,7 +106,9 @@ def _grid(tried: list[str] | None) -> dict[str, list[Any]] | None:
     for text in tried or ():
         name, is_there, values = text.partition("=")
         if not is_there or not name.strip() or not values.strip():
-            raise ValueError(f"--try {text} is not understood; write --try NAME=VALUE,VALUE, such as alpha=0.1,1.")
+            raise ValueError(
+                f"--try {text} is not understood; write --try NAME=VALUE,VALUE, such as --try alpha=0.1,1."
+            )
         grid[name.strip()] = [_value(part.strip()) for part in values.split(",")]
     return grid or None
 

@@ -124,10 +124,8 @@ def choose_answers(task: ChoiceTask, bar: SearchProgress) -> list[Answer]:
             answer = screened[by].answer or choose_answer(task, by, screened[by], rngs[by], bar)
             bar.answer(by)
             heads = " + ".join(recipe.head for recipe in answer.recipes)
-            figures = (answer.score, answer.baseline, time.perf_counter() - start)
-            log.info(
-                "chosen for %s: %s, %.4g on held-out data (known scores alone %.4g), in %.1f s", by, heads, *figures
-            )
+            words = "chosen for %s: %s, score %.4g (of known scores alone %.4g), in %.1f s"
+            log.info(words, by, heads, answer.score, answer.baseline, time.perf_counter() - start)
             return answer
 
         return list(_for_each_question(task.uses, choose, bar, few, max(task.dyads.shape) <= SCREENED).values())
