@@ -332,7 +332,7 @@ def test_bad_groups(families, capsys):
     refused(capsys, [*tune, "--by", "both", "--column-groups", "one.tsv"], "--column-groups puts all 30 columns into")
     refused(capsys, [*tune, *families[2:]], "--column-groups gives groups of columns, but by 'rows' none")
     refused(capsys, [*tune, "--by", "pairs", *families], "--row-groups and --column-groups gives")
-    refused(capsys, [*tune, "--by", "genes", *families], "by='genes'")
+    refused(capsys, [*tune, "--by", "genes", *families], "--by genes")
     words = ["fit", *INPUT, *families[2:], "-o", "model.npz"]
     refused(capsys, [*words, "--method", "imc"], "--column-groups is for tune, for evaluate, and for fit where")
     refused(capsys, ["fit", "--views", "a=a.npy", *families, "-o", "model.npz"], "--row-groups is for tune")
@@ -422,8 +422,8 @@ WRONG = {
     "unknown recommended row": (["recommend", "model.npz", "--row", "1"], "'1'"),
     "unknown predicted row": (["predict", "model.npz", "--pairs", "strange.tsv"], "'strange'"),
     "other features": (["predict", "model.npz", "--rows", "columns.tsv"], "features"),
-    "k of 0": (["recommend", "model.npz", "-k", "0"], "-k 0"),
-    "k of 0 for a row": (["recommend", "model.npz", "--row", "000001", "-k", "0"], "-k 0"),
+    "k of 0": (["recommend", "model.npz", "-k", "0"], "'-k'"),
+    "k of 0 for a row": (["recommend", "model.npz", "--row", "000001", "-k", "0"], "'-k'"),
     "bad ending": (["recommend", "model.npz", "-o", "best.xlsx"], "best.xlsx"),
     "no folder for the table": (["recommend", "model.npz", "-o", "there/best.tsv"], "there"),
     "bad grid": (["tune", *INPUT, "--try", "alpha", "-o", "m.npz"], "--try alpha"),

@@ -1,4 +1,4 @@
-"""Foundations of every room: arrays of several libraries, memory, files, the model format, progress, the log."""
+"""Foundations of every room: arrays of several libraries, memory, files, archives, the model format, progress."""
 
 from jointdr.runtime import memory
 from jointdr.runtime.archive import EXPANSION, Archive, checked_array, checked_csr, most_bytes, npy_header
