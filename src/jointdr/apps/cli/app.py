@@ -52,8 +52,8 @@ Version = Annotated[
     bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
 ]
 Debug = Annotated[bool, option("--debug", help="Show where an error came from; may stand anywhere on the line.")]
-Quiet = Annotated[bool, option("--quiet", help="No notes and no progress, only errors and warnings; anywhere too.")]
-Verbose = Annotated[bool, option("--verbose", help="Also what is tried and chosen, with the seconds; anywhere too.")]
+Quiet = Annotated[bool, option("--quiet", help="No notes and no progress, only errors and warnings.")]
+Verbose = Annotated[bool, option("--verbose", help="Also what is tried and chosen, and the seconds it takes.")]
 Budget = Annotated[
     str | None,
     option(
