@@ -97,13 +97,13 @@ def test_fit_gives_the_model_of_the_library(model, tables):
 def test_recommend(model, tables, capsys):
     found = pd.DataFrame(as_json(capsys, "recommend", "model.npz", "--rows", "new.tsv", "-k", "3"))
     expected = model.recommend(tables[1][55:], k=3)
-    assert found["row"].tolist() == np.repeat(ROWS[55:], 3).tolist()
-    assert found["column"].tolist() == expected["column"].tolist()
+    assert found["disease"].tolist() == np.repeat(ROWS[55:], 3).tolist()
+    assert found["gene"].tolist() == expected["column"].tolist()
     np.testing.assert_allclose(found["neighbors"], expected["neighbors"])
     known = set(zip(tables[0]["disease"], tables[0]["gene"], strict=True))
     of_known = as_json(capsys, "recommend", "model.npz", "-k", "5")
-    assert not known & {(line["row"], line["column"]) for line in of_known}
-    assert known & {(x["row"], x["column"]) for x in as_json(capsys, "recommend", "model.npz", "--with-known")}
+    assert not known & {(line["disease"], line["gene"]) for line in of_known}
+    assert known & {(x["disease"], x["gene"]) for x in as_json(capsys, "recommend", "model.npz", "--with-known")}
 
 
 @pytest.mark.parametrize("method", ["jdr", "imc"])
@@ -115,7 +115,7 @@ def test_recommend_for_some_rows(folder, method, more, capsys):
     of_all = pd.DataFrame(as_json(capsys, "recommend", "model.npz", "-k", "5", *more))
     some = ["--row", "000009", "--row", "000002", "--row", "000009", "--row", "000003"]
     found = pd.DataFrame(as_json(capsys, "recommend", "model.npz", "-k", "5", *more, *some))
-    expected = of_all[of_all["row"].isin(["000002", "000003", "000009"])].reset_index(drop=True)
+    expected = of_all[of_all["disease"].isin(["000002", "000003", "000009"])].reset_index(drop=True)
     pd.testing.assert_frame_equal(found, expected, rtol=1e-10)
 
 
@@ -133,13 +133,13 @@ def test_recommend_scores_no_other_rows(model, capsys, monkeypatch):
     capsys.readouterr()
     for words in (["--row", "000009", "--row", "x"], ["--rows", "new.tsv", "--row", "000009"]):
         scored.clear()
-        refused(capsys, ["recommend", "model.npz", *words], "has no row")
+        refused(capsys, ["recommend", "model.npz", *words], "There is no disease")
         assert not scored
 
 
 def test_predict_all_pairs_of_new_rows(model, tables, capsys):
     found = pd.DataFrame(as_json(capsys, "predict", "model.npz", "--rows", "new.tsv"))
-    assert list(found.columns) == ["row", "column", "score", "neighbors"]
+    assert list(found.columns) == ["disease", "gene", "score", "neighbors"]
     np.testing.assert_allclose(found["score"].to_numpy().reshape(5, 30), model.predict(tables[1][55:]))
     np.testing.assert_allclose(found["neighbors"].to_numpy().reshape(5, 30), model.neighbors(tables[1][55:]))
 
@@ -159,7 +159,7 @@ def test_predict_listed_pairs_of_every_kind(model, tables, capsys):
     pd.DataFrame(wanted, columns=["r", "c"]).to_csv("wanted.csv", index=False)
     words = ("predict", "model.npz", "--pairs", "wanted.csv", "--rows", "new.tsv", "--columns", "fresh.tsv")
     found = as_json(capsys, *words)
-    assert [(line["row"], line["column"]) for line in found] == wanted
+    assert [(line["disease"], line["gene"]) for line in found] == wanted
     of = {
         (False, False): model.predict(),
         (True, False): model.predict(tables[1][55:]),
@@ -167,8 +167,8 @@ def test_predict_listed_pairs_of_every_kind(model, tables, capsys):
         (True, True): model.predict(tables[1][55:], fresh),
     }
     for line in found:
-        is_new = line["row"] > "000055", line["column"].startswith("x")
-        i, j = int(line["row"]) - (56 if is_new[0] else 1), int(line["column"][1:])
+        is_new = line["disease"] > "000055", line["gene"].startswith("x")
+        i, j = int(line["disease"]) - (56 if is_new[0] else 1), int(line["gene"][1:])
         assert line["score"] == pytest.approx(of[is_new][i, j])
 
 
@@ -304,10 +304,10 @@ def test_tune_and_evaluate_by_groups(families, tables, by, capsys):
 def test_fit_by_groups(families, tables, monkeypatch):
     fitted = []
 
-    def keep(self, Y, *, groups=None):
+    def keep(self, Y, *, groups=None, progress=None):
         fitted.append(groups.codes(Y, "both"))
         self.embedding = None
-        return fit(self, Y, groups=groups)
+        return fit(self, Y, groups=groups, progress=progress)
 
     fit = AssociationModel.fit
     monkeypatch.setattr(AssociationModel, "fit", keep)
@@ -332,7 +332,7 @@ def test_bad_groups(families, capsys):
     refused(capsys, [*tune, "--by", "both", "--column-groups", "one.tsv"], "--column-groups puts all 30 columns into")
     refused(capsys, [*tune, *families[2:]], "--column-groups gives groups of columns, but by 'rows' none")
     refused(capsys, [*tune, "--by", "pairs", *families], "--row-groups and --column-groups gives")
-    refused(capsys, [*tune, "--by", "genes", *families], "by='genes'")
+    refused(capsys, [*tune, "--by", "genes", *families], "--by genes")
     words = ["fit", *INPUT, *families[2:], "-o", "model.npz"]
     refused(capsys, [*words, "--method", "imc"], "--column-groups is for tune, for evaluate, and for fit where")
     refused(capsys, ["fit", "--views", "a=a.npy", *families, "-o", "model.npz"], "--row-groups is for tune")
@@ -359,10 +359,10 @@ def test_formats_in_and_out(model, tables, ending, capsys):
     if ending == "parquet":
         found = pd.read_parquet("best.parquet")
     else:
-        found = pd.read_csv(f"best.{ending}", sep="," if "csv" in ending else "\t", dtype={"row": str})
+        found = pd.read_csv(f"best.{ending}", sep="," if "csv" in ending else "\t", dtype={"disease": str})
     expected = model.recommend(k=2)
-    assert found["row"].tolist() == expected["row"].tolist()
-    assert found["column"].tolist() == expected["column"].tolist()
+    assert found["disease"].tolist() == expected["row"].tolist()
+    assert found["gene"].tolist() == expected["column"].tolist()
     np.testing.assert_allclose(found["score"], expected["score"])
     assert Path(f"best.{ending}").read_bytes().startswith(b"\x1f\x8b") == ending.endswith("gz")
 
@@ -422,8 +422,8 @@ WRONG = {
     "unknown recommended row": (["recommend", "model.npz", "--row", "1"], "'1'"),
     "unknown predicted row": (["predict", "model.npz", "--pairs", "strange.tsv"], "'strange'"),
     "other features": (["predict", "model.npz", "--rows", "columns.tsv"], "features"),
-    "k of 0": (["recommend", "model.npz", "-k", "0"], "k=0"),
-    "k of 0 for a row": (["recommend", "model.npz", "--row", "000001", "-k", "0"], "k=0"),
+    "k of 0": (["recommend", "model.npz", "-k", "0"], "'-k'"),
+    "k of 0 for a row": (["recommend", "model.npz", "--row", "000001", "-k", "0"], "'-k'"),
     "bad ending": (["recommend", "model.npz", "-o", "best.xlsx"], "best.xlsx"),
     "no folder for the table": (["recommend", "model.npz", "-o", "there/best.tsv"], "there"),
     "bad grid": (["tune", *INPUT, "--try", "alpha", "-o", "m.npz"], "--try alpha"),
@@ -528,7 +528,7 @@ def test_a_reader_that_has_seen_enough(model):
     """As in ``jointdr predict model.npz | head -1``."""
     words = [sys.executable, "-m", "jointdr", "predict", "model.npz"]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "row\tcolumn\tscore\tneighbors\n"
+    assert process.stdout.readline() == "disease\tgene\tscore\tneighbors\n"
     process.stdout.close()
     assert process.stderr.read() == ""
     process.stderr.close()

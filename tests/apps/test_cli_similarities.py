@@ -193,11 +193,15 @@ NEW = ["--new-row-similarity", "chem=new_chem.tsv", "--new-row-similarity", "go=
 def test_new_rows_are_given_by_similarities(saved, capsys):
     assert main(["recommend", "model.npz", *NEW, "-k", "2", "--json"]) == 0
     found = pd.DataFrame(json.loads(capsys.readouterr().out))
-    assert found["row"].tolist() == ["new", "new", "newer", "newer"]
+    assert found["drug"].tolist() == ["new", "new", "newer", "newer"]
     assert main(["recommend", "model.npz", *NEW, "-k", "2", "--row", "newer", "--json"]) == 0
-    assert {line["row"] for line in json.loads(capsys.readouterr().out)} == {"newer"}
+    assert {line["drug"] for line in json.loads(capsys.readouterr().out)} == {"newer"}
     np.testing.assert_allclose(predictions(capsys, *NEW), np.tile(saved.means_[1], 2))
-    refused(capsys, ["recommend", "model.npz", *NEW, "--row", "x"], "has no row 'x'; its first is 'new'")
+    refused(
+        capsys,
+        ["recommend", "model.npz", *NEW, "--row", "x"],
+        "There is no drug 'x' in chem=new_chem.tsv; the first is 'new'.",
+    )
 
 
 def test_new_columns_of_recommend(saved, capsys):
@@ -206,7 +210,7 @@ def test_new_columns_of_recommend(saved, capsys):
     assert (
         main(["recommend", "model.npz", "--columns", "new_columns.tsv", "--row", "004", "--with-known", "--json"]) == 0
     )
-    assert {line["column"] for line in json.loads(capsys.readouterr().out)} == {"h0", "g1", "g2"}
+    assert {line["gene"] for line in json.loads(capsys.readouterr().out)} == {"h0", "g1", "g2"}
 
 
 def test_info_names_them(saved, capsys):

@@ -166,6 +166,25 @@ class TestRecommend:
             first, second = one.recommend(by=by, k=5), other.recommend(by=by, k=5)
             pd.testing.assert_frame_equal(first, second, rtol=1e-8)
 
+    @pytest.mark.parametrize("name", ["kernel", "nearest"])
+    @pytest.mark.parametrize("by", ["rows", "columns", "pairs"])
+    def test_pairs_with_few_neighbors_are_left_out(self, dyads, name, by):
+        model = clone(MODELS[name]).fit(dyads)
+        whole = model.recommend(by=by, k=2000, exclude_known=False)
+        least = float(whole["neighbors"].median())
+        kept = whole[whole["neighbors"] >= least]
+        expected = kept.head(4) if by == "pairs" else kept.groupby(by[:-1], sort=False).head(4)
+        found = model.recommend(by=by, k=4, exclude_known=False, min_neighbors=least)
+        pd.testing.assert_frame_equal(found[["row", "column"]], expected[["row", "column"]].reset_index(drop=True))
+        if by == "pairs":
+            assert found["rank"].tolist() == [1, 2, 3, 4]
+
+    def test_neighbors_have_to_be_counted(self, dyads):
+        with pytest.raises(ValueError, match="min_neighbors=3 is for models that count the known pairs"):
+            clone(MODELS["bilinear"]).fit(dyads).recommend(min_neighbors=3)
+        with pytest.raises(ValueError, match="min_neighbors=-1 must be a number >= 0"):
+            clone(MODELS["kernel"]).fit(dyads).recommend(min_neighbors=-1)
+
     def test_neighbors_are_noted(self, dyads):
         model = clone(MODELS["kernel"]).fit(dyads)
         for by in ("rows", "columns", "pairs"):
@@ -373,7 +392,7 @@ def test_popularity_on_the_command_line(dyads, tmp_path, capsys):
     assert "Popularity" in capsys.readouterr().out
     assert main(["recommend", path, "-k", "2", "-o", str(tmp_path / "best.csv")]) == 0
     found = pd.read_csv(tmp_path / "best.csv")
-    assert found["column"].tolist() == model.recommend(k=2)["column"].tolist()
+    assert found["gene"].tolist() == model.recommend(k=2)["column"].tolist()
     assert main(["predict", path, "-o", str(tmp_path / "all.csv")]) == 0
     same(pd.read_csv(tmp_path / "all.csv")["score"], model.predict().ravel())
     pytest.importorskip("jinja2")

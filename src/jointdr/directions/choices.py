@@ -21,7 +21,7 @@ from jointdr.directions.options import CROSS, Options
 from jointdr.directions.proxy import center_moments, normalize_moments, unfolding
 from jointdr.directions.svd import left_vectors, svd
 from jointdr.moments import Moments, merged
-from jointdr.runtime import Array
+from jointdr.runtime import Array, log
 
 CHANCE = 0.008
 """A set of moments is refused if it explains so much less of held-out cross moments that a good one would do so by
@@ -72,6 +72,7 @@ def decide(held_out: Sequence[Fold], options: Options) -> Options:
         curve = rank_criterion(held_out, options.uses)
         r = max(1, int(np.argmin(curve)))
         options = replace(options, ranks=(r,) * len(options.ranks))
+        log.info("%d directions explain most of held-out folds", r)
     if "features" in options.auto:
         options = replace(options, n_features_to_select=sparsity(held_out, options))
     return replace(options, auto=frozenset())

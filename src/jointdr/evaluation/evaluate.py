@@ -18,7 +18,7 @@ from jointdr.evaluation.measures import graded_metrics, implicit_metrics, signif
 from jointdr.evaluation.methods import Method, reduce_features, standard_methods
 from jointdr.evaluation.result import Evaluation, Outcome, Setting
 from jointdr.prediction import Recommender, check_criterion, fit_lowered, resolve_embedding, tune_model
-from jointdr.runtime import Array, Progress, check_choice, check_integer, is_integer
+from jointdr.runtime import Array, Progress, check_choice, check_integer, check_number, is_integer
 
 Tune = Literal["each", "once"]
 TUNING_IN_WORDS = {"each": "tuned in every partition", "once": "tuned on one more partition", None: "not tuned"}
@@ -114,6 +114,8 @@ def evaluate(
     1      popularity      0.14       0.37
     """
     _check(by, n_partitions, at, tune, tuning_splits, jobs, held_out)
+    if held_out is None:
+        check_number("test_size", test_size, 0, 1, strictly=True, expected="a share between 0 and 1")
     check_criterion(criterion, dyads.is_implicit)
     chosen = _methods(dyads, methods, by)
     if not isinstance(methods, Mapping) and "default" in chosen:

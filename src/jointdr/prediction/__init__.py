@@ -18,7 +18,7 @@ from jointdr.prediction.loading import load
 from jointdr.prediction.popularity import Popularity
 from jointdr.prediction.queries import as_dyads
 from jointdr.prediction.ranking import ScoreBlock, Scorer
-from jointdr.prediction.recommender import Recommender, fit_by_groups
+from jointdr.prediction.recommender import Recommender
 from jointdr.prediction.regressor import JDRRegressor
 from jointdr.prediction.search.criterion import check_criterion, score_split
 from jointdr.prediction.search.parts import fit_effects, known_scores
@@ -55,7 +55,6 @@ __all__ = [
     "as_dyads",
     "check_criterion",
     "comparisons_of",
-    "fit_by_groups",
     "fit_effects",
     "fit_lowered",
     "fit_stages",

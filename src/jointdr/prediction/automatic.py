@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +25,7 @@ from jointdr.prediction.search.large import is_large
 from jointdr.prediction.search.learned import Maps, default_embedding, fit_embedding, leading_features
 from jointdr.prediction.search.parts import new_sides
 from jointdr.prediction.search.progress import SearchProgress
-from jointdr.runtime import Array, MemoryBudgetError, check_integer
+from jointdr.runtime import Array, MemoryBudgetError, check_integer, log
 
 NOTED = 0.001  # the share of negative eigenvalues of a similarity from which a note says so
 LOOKED_AT = 500  # entities whose similarities are looked at for it, at most
@@ -186,12 +187,15 @@ def fit_automatic(
     uses = answerable(parameters.uses, dyads)
     chosen_by = (uses, parameters.criterion, parameters.max_fits)
     task = ChoiceTask(dyads, *chosen_by, embedding, random_state, groups, maps)
+    log.info("choosing a model of %r for %s", dyads, ", ".join(uses))
     with SearchProgress(uses, progress) as bar:
         answers = tuple(choose_answers(task, bar))
         bar.fit()
+        start = time.perf_counter()
         tables = (tables_of(dyads, 0), tables_of(dyads, 1))
         descriptions = describe_sides(dyads, fitted)
         head = fit_answers(dyads, answers, descriptions)
+        log.info("fitted what was chosen to all of the data in %.1f s", time.perf_counter() - start)
     labels = tuple(tuple(d.label for d in side) for side in descriptions)
     return AutomaticParts(
         tables, (labels[0], labels[1]), fitted, answers, head, parameters.criterion, dyads.is_implicit

@@ -138,6 +138,24 @@ def best_pairs(
     return pair_table(row_ids[i[top]], column_ids[j[top]], score[top], np.arange(len(top)) + 1, rest)
 
 
+def require_neighbors(scorer: Scorer, least: float | None) -> Scorer:
+    """The same scores, but −∞, which nothing ranks, for pairs with fewer effective neighbors than that, if given."""
+    if least is None:
+        return scorer
+
+    def block(at: slice) -> ScoreBlock:
+        found = scorer(at)
+        if "neighbors" not in found.notes:
+            raise ValueError(
+                f"min_neighbors={least:g} is for models that count the known pairs behind a score, those with "
+                "head='kernel', and this model does not: leave it out."
+            )
+        found.scores[found.notes["neighbors"] < least] = -np.inf
+        return found
+
+    return block
+
+
 def _largest(S: Array, k: int) -> Array:
     """The indices of the k largest entries of each row, largest first, and the earlier of equal ones first."""
     if k < S.shape[1]:

@@ -14,9 +14,17 @@ from jointdr.data import Dyads, Groups
 from jointdr.prediction.dyads_model import DyadsModel
 from jointdr.prediction.heads.head import EntitySet
 from jointdr.prediction.queries import Query, as_dyads, known_between, list_pairs
-from jointdr.prediction.ranking import ScoreBlock, Scorer, best_columns, best_pairs, best_rows, pair_table
+from jointdr.prediction.ranking import (
+    ScoreBlock,
+    Scorer,
+    best_columns,
+    best_pairs,
+    best_rows,
+    pair_table,
+    require_neighbors,
+)
 from jointdr.prediction.search.criterion import held_out_score
-from jointdr.runtime import Array, check_choice, check_integer, memory, slices
+from jointdr.runtime import Array, check_choice, check_integer, check_number, memory, slices
 
 BY = ("rows", "columns", "pairs")
 
@@ -182,6 +190,7 @@ class Recommender(DyadsModel):
         columns: Any = None,
         k: int = 10,
         exclude_known: bool = True,
+        min_neighbors: float | None = None,
     ) -> Any:
         """The best columns for every row, the best rows for every column, or the best pairs.
 
@@ -200,6 +209,8 @@ class Recommender(DyadsModel):
             Whether pairs that were known in the fit are left out: those that were observed or, if all were, those whose
             score was not 0. Rows and columns of a DataFrame are recognized by their ids, other new ones have no known
             pairs.
+        min_neighbors : float, optional
+            Pairs with fewer effective neighbors are left out, of a model that counts these: ``head="kernel"``.
 
         Returns
         -------
@@ -209,7 +220,8 @@ class Recommender(DyadsModel):
         Notes
         -----
         Scores are computed for a few rows at a time, and the matrix of all scores is never formed. With ``nearest``,
-        ``by="rows"`` and ``by="pairs"`` over all columns look at no column that has nothing to do with a row.
+        ``by="rows"`` and ``by="pairs"`` over all columns look at no column that has nothing to do with a row, unless
+        `min_neighbors` is given.
         """
         check_is_fitted(self)
         k = check_integer("k", k, 1)
@@ -218,12 +230,14 @@ class Recommender(DyadsModel):
         b = self._query(1, B_new, column_similarity, columns, once=True)
         known = known_between(self.known_pairs_, a, b) if exclude_known else None
         head, held = self._head.place_on(self.device), self._block_bytes()
+        least = None if min_neighbors is None else check_number("min_neighbors", min_neighbors, 0)
         if by == "columns":
             size = max(1, int(held / (32 * len(a.ids))))
             known = None if known is None else known.T.tocsr()
-            return best_rows(self._column_scorer(a.selection, b.selection), a.ids, b.ids, k, known, size)
-        ranker = self._head.ranker(a.selection) if b.selection.is_everything else None
-        scorer = ranker or head.scorer(a.selection, b.selection, held, count=True)
+            of_columns = require_neighbors(self._column_scorer(a.selection, b.selection), least)
+            return best_rows(of_columns, a.ids, b.ids, k, known, size)
+        ranker = self._head.ranker(a.selection) if b.selection.is_everything and least is None else None
+        scorer = ranker or require_neighbors(head.scorer(a.selection, b.selection, held, count=True), least)
         size = head.rows_at_once(len(b.ids), held, ranked=ranker is not None)
         return (best_columns if by == "rows" else best_pairs)(scorer, a.ids, b.ids, k, known, size)
 

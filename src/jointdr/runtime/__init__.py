@@ -55,6 +55,7 @@ from jointdr.runtime.delimited import (
 )
 from jointdr.runtime.files import AnyPath, Stamp, require_mapped, whole_file, write_text
 from jointdr.runtime.layouts import TableLines, as_number, table_lines
+from jointdr.runtime.log import log
 from jointdr.runtime.memory import MemoryBudgetError, config_context, get_config, set_config
 from jointdr.runtime.modelfile import (
     Saved,
@@ -114,6 +115,7 @@ __all__ = [
     "like",
     "load_model",
     "load_model_of",
+    "log",
     "matrix_from_arrays",
     "matrix_to_arrays",
     "memory",

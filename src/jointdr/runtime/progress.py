@@ -12,7 +12,7 @@ from typing import Any, Self
 
 Report = Callable[[str, float, float], None]  # gets what is being done, the share that is done, and the seconds left
 
-SILENCE = 10.0  # seconds between two lines of plain text
+SILENCE = 5.0  # seconds before the first line of plain text, and between two of them
 
 _SHOWN = Lock()  # held by the one bar that is shown; what goes on inside of it is silent
 
@@ -78,7 +78,7 @@ def duration(seconds: float) -> str:
 
 
 def _lines(write: Callable[[str], None], silence: float) -> Report:
-    last = -float("inf")
+    last = time.monotonic()  # what takes no longer than that needs no line before the last
 
     def report(doing: str, share: float, left: float) -> None:
         nonlocal last

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -21,19 +22,22 @@ from jointdr.apps.cli.explore_page import explore
 from jointdr.apps.cli.fit import fit
 from jointdr.apps.cli.info import info
 from jointdr.apps.cli.options import expand_groups, option
-from jointdr.apps.cli.output import say
+from jointdr.apps.cli.output import complain, silence
 from jointdr.apps.cli.predict import predict
 from jointdr.apps.cli.recommend import recommend
 from jointdr.apps.cli.report import report
 from jointdr.apps.cli.reproduce import reproduce
+from jointdr.apps.cli.similar import similar
+from jointdr.apps.cli.terms import in_options
 from jointdr.apps.cli.tune import tune
 from jointdr.runtime import config_context
 
-app = typer.Typer(name="jointdr", add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
-for command in (fit, tune, predict, recommend, explain, explore, evaluate, report, info, demo, reproduce):
+app = typer.Typer(name="jointdr", rich_markup_mode="rich", pretty_exceptions_enable=False)
+for command in (fit, tune, predict, recommend, explain, similar, explore, evaluate, report, info, demo, reproduce):
     app.command()(expand_groups(command))
 
 INTERRUPTED = 130
+ANYWHERE = ("--debug", "--quiet", "--verbose")
 
 
 def _version(wanted: bool) -> None:
@@ -48,6 +52,8 @@ Version = Annotated[
     bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
 ]
 Debug = Annotated[bool, option("--debug", help="Show where an error came from; may stand anywhere on the line.")]
+Quiet = Annotated[bool, option("--quiet", help="No notes and no progress, only errors and warnings.")]
+Verbose = Annotated[bool, option("--verbose", help="Also what is tried and chosen, and the seconds it takes.")]
 Budget = Annotated[
     str | None,
     option(
@@ -58,7 +64,13 @@ Budget = Annotated[
 
 
 @app.callback()
-def _about(version: Version = False, debug: Debug = False, memory_budget: Budget = None) -> None:
+def _about(
+    version: Version = False,
+    debug: Debug = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    memory_budget: Budget = None,
+) -> None:
     """Which unknown pairs of two kinds of things score high, also for things never seen before?
 
     \b
@@ -71,14 +83,17 @@ def _about(version: Version = False, debug: Debug = False, memory_budget: Budget
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code."""
-    debug = "--debug" in arguments
-    # These two may stand anywhere on the line, also after a command, where typer would take them for its options.
-    budget, rest = _take_budget([word for word in arguments if word != "--debug"])
+    # These may stand anywhere on the line, also after a command, where typer would take them for its options.
+    flags = {word for word in arguments if word in ANYWHERE}
+    debug = "--debug" in flags
+    budget, rest = _take_budget([word for word in arguments if word not in ANYWHERE])
+    if {"--quiet", "--verbose"} <= flags:
+        return _report(ValueError("--quiet and --verbose cannot be given together: leave one out."))
     arguments = _repeat_views(rest or ["--help"])
     with warnings.catch_warnings(), _sigterm_as_ctrl_c() as signals:
-        warnings.showwarning = lambda message, *_, **__: say(f"Warning: {_one_line(message)}")
+        warnings.showwarning = lambda message, *_, **__: complain(f"Warning: {in_options(_one_line(message))}")
         try:
-            with config_context(memory_budget=budget):
+            with config_context(memory_budget=budget), silence("--quiet" in flags), _logged("--verbose" in flags):
                 code = app(list(arguments), prog_name="jointdr", standalone_mode=False)
             sys.stdout.flush()
         except BrokenPipeError:
@@ -92,7 +107,7 @@ def run(arguments: Sequence[str]) -> int:
                 traceback.print_exc()
             return _report(error)
     if code == INTERRUPTED:  # which is also what newer releases of typer return for Ctrl-C
-        say("Terminated." if signals else "Interrupted.")
+        complain("Terminated." if signals else "Interrupted.")
         return 128 + signals[0] if signals else INTERRUPTED
     return code if isinstance(code, int) else 0
 
@@ -109,6 +124,24 @@ def _take_budget(arguments: list[str]) -> tuple[str | None, list[str]]:
         else:
             budget = given
     return budget, rest
+
+
+@contextmanager
+def _logged(is_verbose: bool) -> Iterator[None]:
+    """Write the log of the library to standard error, if asked for."""
+    if not is_verbose:
+        yield
+        return
+    log, handler = logging.getLogger("jointdr"), logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s  %(message)s", "%H:%M:%S"))
+    before = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)
 
 
 @contextmanager
@@ -145,16 +178,16 @@ def _repeat_views(arguments: list[str]) -> list[str]:
 def _report(error: Exception) -> int:
     """Write one sentence about an error to standard error, and return the exit code."""
     if hasattr(error, "format_message"):  # of the command line itself: an option that is missing or unknown
-        say(f"Error: {_one_line(error.format_message())}")
+        complain(f"Error: {_one_line(error.format_message())}")
         return 2
     if isinstance(error, OSError) and error.strerror:
         where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
-        say(f"Error: {where}{error.strerror}.")
+        complain(f"Error: {where}{error.strerror}.")
         return 2
     if isinstance(error, (ValueError, OSError, ImportError)):
-        say(f"Error: {_one_line(error)}")
+        complain(f"Error: {in_options(_one_line(error))}")
         return 2
-    say(f"Error of the program, {type(error).__name__}: {_one_line(error)} (--debug shows where it came from)")
+    complain(f"Error of the program, {type(error).__name__}: {_one_line(error)} (--debug shows where it came from)")
     return 1
 
 

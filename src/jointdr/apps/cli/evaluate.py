@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from jointdr.apps.cli.inputs import dyads_for, groups_of
-from jointdr.apps.cli.options import AsJson, GroupFiles, HeldOut, TableFiles, TestSize, option
-from jointdr.apps.cli.output import put_json, say
+from jointdr.apps.cli.options import MOST_SEED, AsJson, GroupFiles, HeldOut, TableFiles, TestSize, option
+from jointdr.apps.cli.output import complain, put_json, say, shows_progress
 
 Methods = Annotated[
     str | None, option("--methods", metavar="NAME,NAME", help="Which methods, side by side; by default all that fit.")
@@ -17,7 +17,9 @@ Partitions = Annotated[int, option("--partitions", metavar="N", help="Random par
 Retrieved = Annotated[str, option("--at", metavar="K,K", help="Recall is of so many retrieved columns.")]
 Significant = Annotated[float, option("--significant", metavar="SCORE", help="Scores above it are reported apart.")]
 Tune = Annotated[str, option("--tune", metavar="each|once|none", help="Tune in every partition, on one more, or not.")]
-Seed = Annotated[int, option("--seed", metavar="N", help="For everything that is drawn at random.")]
+Seed = Annotated[
+    int, option("--seed", metavar="N", help="For everything that is drawn at random.", least=0, most=MOST_SEED)
+]
 Jobs = Annotated[int, option("--jobs", metavar="N", help="Processes at a time.")]
 
 
@@ -59,13 +61,15 @@ def evaluate(
     out.mkdir(exist_ok=True)  # before the long work, so that a folder that cannot be written is an error at once
     say(f"{dyads!r}")
     names = None if methods is None else [name.strip() for name in methods.split(",")]
-    found = compare(dyads, names, random_state=seed, jobs=jobs, **options)
+    found = compare(dyads, names, random_state=seed, jobs=jobs, progress=shows_progress(), **options)
     found.to_csv(out)
+    if not found.metrics:
+        raise ValueError("None of --methods could be fitted: " + "; ".join(map(": ".join, found.failures.items())))
     try:
         found.plot(out / "evaluation.png")
         say(f"Table and plot are in {out}.")
     except ImportError as error:  # of matplotlib: numbers that took so long must not be lost for it
-        say(f"Warning: no plot was drawn: {error}")
+        complain(f"Warning: no plot was drawn: {error}")
         say(f"The table is in {out}.")
     if json:
         put_json(found.table.to_dict("records"))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
-from jointdr.apps.cli.inputs import new_entities, open_explainer
+from jointdr.apps.cli.entities import Directory, Queried, put_into_terms
+from jointdr.apps.cli.inputs import OF_NEW, SIDES, in_terms_of_options, open_explainer
 from jointdr.apps.cli.options import AsJson, Model, NewColumns, NewContents, NewRows, TableOut, option
 from jointdr.apps.cli.output import ENDINGS, put_json, put_table, require_writable
+from jointdr.apps.report.facts import in_words
 
-RowId = Annotated[str, typer.Argument(metavar="ROW", help="The id of a row.", show_default=False)]
-ColumnId = Annotated[str, typer.Argument(metavar="COLUMN", help="The id of a column.", show_default=False)]
-Count = Annotated[int, option("-k", metavar="K", help="The number of known pairs to list.")]
+RowId = Annotated[str, typer.Argument(metavar="ROW", help="A row, by id or name.", show_default=False)]
+ColumnId = Annotated[str, typer.Argument(metavar="COLUMN", help="A column, by id or name.", show_default=False)]
+Count = Annotated[int, option("-k", metavar="K", help="The number of known pairs to list.", least=1)]
 
 
 def explain(
@@ -35,17 +38,28 @@ def explain(
     """
     require_writable(output, ENDINGS)
     fitted = open_explainer(model)
-    new = tuple(new_entities(path, contents, fitted, side) for side, path in enumerate((rows, columns)))
-    found = fitted.explain(*(_entity(name, table) for name, table in zip((row, column), new, strict=True)), k=k)
+    asked = Queried.read(fitted, model, (rows, columns), contents)
+    known = asked.known
+    ids = [those.id_of(word) for those, word in zip(known, (row, column), strict=True)]
+    new = [None if T is None or one not in T.index else T.loc[[one]] for T, one in zip(asked.tables, ids, strict=True)]
+    with in_terms_of_options(OF_NEW):
+        found = fitted.explain(*(one if T is None else T for one, T in zip(ids, new, strict=True)), k=k)
+    predicted = fitted.predict_pairs([ids], *new).iloc[0].to_dict()
+    notes = {name: value for name, value in predicted.items() if name not in (*SIDES, "score")}
+    pairs = put_into_terms(found.pairs, known)
     if output is not None:
-        put_table(found.pairs, output, as_json=False)
+        put_table(pairs, output, as_json=False)
     if json:
-        parts = {name: getattr(found, name) for name in ("row", "column", "score", "rest", "n_pairs")}
-        put_json({**parts, "pairs": found.pairs.to_dict("records")})
+        of_pair = {those.kind: one for those, one in zip(known, ids, strict=True)}
+        facts = {"score": found.score, **notes, "rest": found.rest, "n_pairs": found.n_pairs}
+        put_json({**of_pair, **facts, "pairs": pairs.to_dict("records")})
     elif output is None:
-        print(found)
+        first, *others = str(_with_names(found, known, ids)).splitlines()
+        print("\n".join([f"{first} ({in_words(notes)})" if notes else first, *others]))
 
 
-def _entity(name: str, new: Any) -> Any:
-    """An id, or the features of the new entity with this id."""
-    return name if new is None or name not in new.index else new.loc[[name]]
+def _with_names(found: Any, known: tuple[Directory, Directory], ids: list[str]) -> Any:
+    """An explanation with names after the ids, where there are some."""
+    row, column = (those.with_name(one) for those, one in zip(known, ids, strict=True))
+    columns = {side: found.pairs[side].map(those.with_name) for side, those in zip(SIDES, known, strict=True)}
+    return replace(found, row=row, column=column, pairs=found.pairs.assign(**columns))

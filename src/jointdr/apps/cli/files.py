@@ -8,9 +8,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jointdr.apps.cli.models import OF_EMBEDDINGS, parse_value, refuse
+from jointdr.apps.cli.models import OF_EMBEDDINGS, parse_value, rank_of, refuse
 from jointdr.apps.cli.options import Files, Settings
-from jointdr.apps.cli.output import say
+from jointdr.apps.cli.output import say, shows_progress
 from jointdr.runtime import reporter
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def estimator_of(settings: Settings, n_features: tuple[int, ...]) -> Any:
         if getattr(settings, name) is not None:
             raise ValueError(f"--{name.replace('_', '-')} is for models of pairs, not for --views: leave it out.")
     usual = 1 if method in ("ols", "sols") else 2  # of which there is one for each response
-    rank = min(usual, *n_features) if settings.rank is None else settings.rank
+    rank = rank_of(settings, min(usual, *n_features))
     model = getattr(jointdr, method.upper())()
     known = model.get_params()
     given: dict[str, Any] = {"n_components": rank, "random_state": settings.seed}
@@ -97,7 +97,7 @@ def _client(address: str) -> Iterator[Any]:
     if address != "local":
         try:
             client = connect(address, timeout=20)
-        except (OSError, TimeoutError) as error:
+        except (OSError, TimeoutError, ValueError) as error:
             raise ValueError(f"--dask {address}: no scheduler answers there ({error}).") from error
         with client:
             yield client
@@ -112,7 +112,7 @@ def _watching(source: Source) -> Iterator[Callable[[int, int], None]]:
     """A function that reports every block on standard error: rows and bytes so far, of how many, in which read."""
     total, began = source.n_rows, time.monotonic()
     rows = nbytes = 0
-    with reporter(True) as report:
+    with reporter(shows_progress()) as report:
 
         def reduced(more_rows: int, more_bytes: int) -> None:
             nonlocal rows, nbytes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +11,7 @@ from jointdr.apps.cli.files import estimator_of, prepare_source, source_of
 from jointdr.apps.cli.inputs import dyads_for, groups_of
 from jointdr.apps.cli.models import is_automatic, model_of, takes_similarity
 from jointdr.apps.cli.options import AsJson, Files, GroupFiles, ModelOut, Settings, TableFiles, option
-from jointdr.apps.cli.output import model_path, put_columns, put_model, require_writable, say, working
+from jointdr.apps.cli.output import model_path, put_columns, put_model, require_writable, say, shows_progress, working
 
 DryRun = Annotated[bool, option("--dry-run", help="Only show what becomes of the tables, and fit nothing.")]
 
@@ -48,8 +47,6 @@ def fit(
           --response click --rank 5 --checkpoint read.npz -o model.npz
       jointdr fit --views a=a.npy b=b.npy --response y.npy --dask local -o model.npz
     """
-    from jointdr.prediction import fit_by_groups
-
     output = None if dry_run else model_path(output)
     _require_choice(alike, files, settings)
     if files.views:
@@ -68,8 +65,11 @@ def fit(
     model = model_of(settings, dyads)
     groups = groups_of(alike, dyads, getattr(model, "uses", ()))
     start = time.perf_counter()
-    with nullcontext() if getattr(model, "head", None) == "auto" else working("fitting"):  # which shows a bar itself
-        fit_by_groups(model, dyads, groups)
+    if is_automatic(settings):  # which shows its progress itself
+        model.fit(dyads, groups=groups, progress=shows_progress())
+    else:
+        with working("fitting"):
+            model.fit(dyads)
     model.save(output)
     say(f"Fitted in {time.perf_counter() - start:.1f} s, written to {output}.")
     put_model(model, json)

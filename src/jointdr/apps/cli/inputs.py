@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -313,6 +314,10 @@ def new_similarities_of(fitted: Any, side: int, given: list[str] | None) -> Any:
     return named
 
 
+# A value as Python shows it: text, a pair, or a number.
+VALUE = r"'[^']*'|\([^()]*\)|-?[\w.]+(?<!\.)"
+
+
 @contextmanager
 def in_terms_of_options(names: Mapping[str, str]) -> Iterator[None]:
     """Name options in errors and warnings that name arguments.
@@ -324,20 +329,27 @@ def in_terms_of_options(names: Mapping[str, str]) -> Iterator[None]:
             warnings.simplefilter("always")
             yield
     except ValueError as error:
-        raise ValueError(_in_options(str(error), names)) from error
+        raise ValueError(name_options(str(error), names)) from error
     except ImportError as error:
-        raise ImportError(_in_options(str(error), names)) from error
+        raise ImportError(name_options(str(error), names)) from error
     finally:
         for warning in caught:
-            warnings.warn(warning.category(_in_options(str(warning.message), names)), stacklevel=3)
+            warnings.warn(warning.category(name_options(str(warning.message), names)), stacklevel=3)
 
 
-def _in_options(message: str, names: Mapping[str, str]) -> str:
+def name_options(message: str, names: Mapping[str, str]) -> str:
+    """A message with options in the place of these arguments."""
     for argument, option in names.items():
         if not argument[0].isalpha() or argument.endswith('"'):
             message = message.replace(argument, option)
         elif argument.endswith("="):
-            message = re.sub(rf"\b{argument}(?:'([^']*)'|(\w+))?", rf"{option} \1\2", message)
+            message = re.sub(rf"(?<!--try )\b{argument}({VALUE})?", partial(_with_option, option), message)
         else:
             message = re.sub(rf"\b{argument}\b", option, message)
     return message
+
+
+def _with_option(option: str, found: re.Match[str]) -> str:
+    """An option with the value of an argument as it is typed on the command line: 0.5,2 for (0.5, 2.0)."""
+    typed = (found[1] or "").strip("'()").replace(", ", ",")
+    return f"{option} " + re.sub(r"(\d)\.0(?!\d)", r"\1", typed)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from jointdr.prediction import Recommender
 
 METHODS = ("auto", "jdr", "pca", "phd", "sols", "imc", "none")
+OF_RANK_AUTO = ("auto", "jdr")  # the methods that can choose the number of directions
 OF_EMBEDDINGS = ("head", "kernel", "bandwidth", "raw_bandwidth", "mix", "scale", "borrow", "adaptive", "nearest")
 DIRECTIONS, COMPLETION_DIRECTIONS = 80, 10  # of embeddings and of imc by default; fewer where features are fewer
 
@@ -40,8 +41,7 @@ def model_of(settings: Settings, dyads: Dyads) -> Recommender:
     if settings.method == "imc":
         refuse([name for name in ("uses", "criterion") if getattr(settings, name) is not None], "imc")
         refuse([*(set(given) & set(OF_EMBEDDINGS)), *(["ridge"] if settings.ridge else [])], "imc")
-        rank = _rank(COMPLETION_DIRECTIONS, dyads) if settings.rank is None else settings.rank
-        return IMC(rank, **given, random_state=settings.seed)
+        return IMC(rank_of(settings, _most(COMPLETION_DIRECTIONS, dyads)), **given, random_state=settings.seed)
     criterion = _criterion(settings, dyads)
     if is_automatic(settings):
         return AssociationModel(**_uses(settings), **criterion, random_state=settings.seed)
@@ -90,14 +90,27 @@ def _embedding(settings: Settings, dyads: Dyads) -> Any:
         return None
     kinds: dict[str, Any] = {"auto": JDR, "jdr": JDR, "pca": PCA, "phd": PHD, "sols": SOLS}
     most = 1 if settings.method == "sols" else DIRECTIONS  # it has more for subpopulations only
-    embedding = kinds[settings.method](_rank(most, dyads) if settings.rank is None else settings.rank)
+    embedding = kinds[settings.method](rank_of(settings, _most(most, dyads)))
     if settings.ridge is not None:
         refuse([] if "ridge" in embedding.get_params() else ["ridge"], settings.method)
         embedding.set_params(ridge=parse_value("ridge", settings.ridge))
     return embedding
 
 
-def _rank(most: int, dyads: Dyads) -> int:
+def rank_of(settings: Settings, usual: int) -> Any:
+    """The number of directions, or "auto" where the method can choose it."""
+    if settings.rank is None:
+        return usual
+    if settings.rank == "auto":
+        if settings.method not in OF_RANK_AUTO:
+            raise ValueError(f"--rank auto is for --method jdr: give a number with --method {settings.method}.")
+        return "auto"
+    if not settings.rank.isdecimal() or int(settings.rank) < 1:
+        raise ValueError(f"--rank {settings.rank} is not understood; give a number of directions >= 1, or auto.")
+    return int(settings.rank)
+
+
+def _most(most: int, dyads: Dyads) -> int:
     """A number of directions that these features can have: centred ones span fewer than there are entities."""
     return max(1, min(most, *dyads.n_features, *(m - 1 for m in dyads.shape)))
 

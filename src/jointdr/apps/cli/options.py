@@ -10,10 +10,19 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+MOST_SEED = 2**32 - 1  # of NumPy's generators
 
-def option(*names: str, help: str, metavar: str | None = None, panel: str | None = None) -> Any:
-    """An option of a command."""
-    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel)
+
+def option(
+    *names: str,
+    help: str,
+    metavar: str | None = None,
+    panel: str | None = None,
+    least: float | None = None,
+    most: float | None = None,
+) -> Any:
+    """An option of a command; of a number, from `least` to `most`."""
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, min=least, max=most)
 
 
 def _in_panel(panel: str) -> Callable[[str, str], Any]:
@@ -140,7 +149,9 @@ class Settings:
         _Text, _like("rows,columns,both,pairs", "What auto prepares to predict: new rows, ..., pairs of known ones.")
     ] = None
     criterion: Annotated[_Text, _like("NAME", "What auto and tune judge by: recall, RMSE, ...; see the guide.")] = None
-    rank: Annotated[int | None, _like("R", "Directions; by default 80 or all (imc 10, sols 1, --views 2).")] = None
+    rank: Annotated[
+        _Text, _like("auto|R", "Directions; auto asks held-out data, by default 80 or all (imc 10, sols 1, --views 2).")
+    ] = None
     head: Annotated[_Text, _like("kernel|bilinear|kernel_ridge", "The regression on the coordinates.")] = None
     kernel: Annotated[_Text, _like("gaussian|cosine", "Weights by distance or by cosine.")] = None
     bandwidth: Annotated[
@@ -154,7 +165,9 @@ class Settings:
     nearest: Annotated[_Text, _like("auto|none|K|K,K", "The number of nearest rows and columns with weights.")] = None
     ridge: Annotated[_Text, _like("auto|X", "The ridge of the normalization.")] = None
     alpha: Annotated[float | None, _like("X", "The penalty of imc and of ridge heads.")] = None
-    seed: Annotated[int, _like("N", "For everything that is drawn at random.")] = 0
+    seed: Annotated[
+        int, option(metavar="N", help="For everything that is drawn at random.", panel="Model", least=0, most=MOST_SEED)
+    ] = 0
 
 
 AsJson = Annotated[bool, option("--json", help="Print JSON, and nothing else, on standard output.")]

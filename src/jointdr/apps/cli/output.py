@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +20,39 @@ MODEL = "model.npz"  # where fit and tune write by default
 SHOWN = 200  # lines of a table that a terminal shows; files and pipes get all of them
 
 
-def say(text: str) -> None:
-    """A message to standard error."""
+_IS_QUIET: ContextVar[bool] = ContextVar("_IS_QUIET", default=False)
+
+
+def complain(text: str) -> None:
+    """An error or a warning to standard error."""
     print(text, file=sys.stderr, flush=True)
+
+
+def say(text: str) -> None:
+    """A note to standard error, unless the command is quiet."""
+    if not _IS_QUIET.get():
+        complain(text)
+
+
+@contextmanager
+def silence(is_quiet: bool) -> Iterator[None]:
+    """Leave out notes and progress, if asked for."""
+    token = _IS_QUIET.set(is_quiet)
+    try:
+        yield
+    finally:
+        _IS_QUIET.reset(token)
+
+
+def shows_progress() -> bool:
+    """Whether long work is reported: by a bar in a terminal, elsewhere by a line now and then."""
+    return not _IS_QUIET.get()
 
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
     """Show in a terminal that something is going on."""
-    if not sys.stderr.isatty():
+    if _IS_QUIET.get() or not sys.stderr.isatty():
         yield
         return
     from rich.console import Console

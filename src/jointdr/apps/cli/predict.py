@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from jointdr.apps.cli.inputs import OF_NEW, in_terms_of_options, new_entities, new_similarities_of, open_recommender
+from jointdr.apps.cli.entities import Directory, Queried, put_into_terms
+from jointdr.apps.cli.inputs import OF_NEW, in_terms_of_options, open_recommender, spooled
 from jointdr.apps.cli.options import (
     AsJson,
     Model,
@@ -37,9 +38,10 @@ def predict(
 ) -> None:
     """Predict the scores of listed pairs, or of all pairs of the rows with the columns.
 
-    Ids are looked up in the tables of new rows and columns first, then among those that were fitted. Neighbors is the
-    effective number of known pairs behind a score; with 0 all are too far away, and the score is a mean. New rows and
-    columns of a model that compares similarities are given by theirs to the fitted ones.
+    Ids and names are looked up in the tables of new rows and columns first, then among those that were fitted. A table
+    that recommend wrote can be given as --pairs. Neighbors is the effective number of known pairs behind a score; with
+    0 all are too far away, and the score is a mean. New rows and columns of a model that compares similarities are
+    given by theirs to the fitted ones.
 
     \b
     Examples:
@@ -47,13 +49,23 @@ def predict(
       jointdr predict model.npz --rows new_diseases.tsv -o scores.parquet
       jointdr predict model.npz --pairs wanted.tsv --rows new_diseases.tsv
     """
-    from jointdr.datasets import read_pairs
-
     require_writable(output, ENDINGS)
     fitted = open_recommender(model)
-    wanted = None if pairs is None else read_pairs(pairs, score=False)
-    a, b = (new_similarities_of(fitted, *given) for given in enumerate((new_row_similarity, new_column_similarity)))
-    new = tuple(new_entities(path, contents, fitted, side) for side, path in enumerate((rows, columns)))
+    asked = Queried.read(fitted, model, (rows, columns), contents, (new_row_similarity, new_column_similarity))
+    wanted = None if pairs is None else _wanted_pairs(pairs, asked.known)
     with working("predicting"), in_terms_of_options(OF_NEW):
-        table = fitted.predict_pairs(wanted, *new, row_similarity=a, column_similarity=b)
-    put_table(table, output, json)
+        table = fitted.predict_pairs(wanted, **asked.arguments)
+    put_table(put_into_terms(table, asked.known), output, json)
+
+
+def _wanted_pairs(path: Path, known: tuple[Directory, Directory]) -> list[tuple[str, str]]:
+    """The pairs of ids in a file: in the columns that have the names of the two kinds, or else in the first two."""
+    from jointdr.datasets import read_pairs
+
+    path = spooled(path, "--pairs")
+    try:
+        listed = read_pairs(path, row=known[0].kind, column=known[1].kind, score=False)
+    except ValueError:  # it has no such columns
+        listed = read_pairs(path, score=False)
+    columns = ([those.id_of(word) for word in listed.iloc[:, k]] for k, those in enumerate(known))
+    return list(zip(*columns, strict=True))

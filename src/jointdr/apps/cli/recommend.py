@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from jointdr.apps.cli.inputs import OF_NEW, in_terms_of_options, new_entities, new_similarities_of, open_recommender
+from jointdr.apps.cli.entities import Directory, Queried, put_into_terms
+from jointdr.apps.cli.inputs import OF_NEW, in_terms_of_options, open_recommender
 from jointdr.apps.cli.options import (
     AsJson,
     Model,
@@ -18,9 +19,25 @@ from jointdr.apps.cli.options import (
 )
 from jointdr.apps.cli.output import ENDINGS, put_table, require_writable, working
 
-Count = Annotated[int, option("-k", metavar="K", help="The number of columns for each row.")]
-OnlyRow = Annotated[list[str] | None, option("--row", metavar="ID", help="Only this row; may be given several times.")]
+Count = Annotated[
+    int | None, option("-k", metavar="K", help="The number of columns for each row; 10 by default.", least=1)
+]
+OnlyRow = Annotated[
+    list[str] | None, option("--row", metavar="ID", help="Only this row, by id or name; may be given several times.")
+]
+ForColumn = Annotated[
+    list[str] | None,
+    option("--column", metavar="ID", help="The best rows for this column, by id or name; may be given several times."),
+]
+Top = Annotated[
+    int | None, option("--top", metavar="N", help="The best N pairs of all, instead of some for each.", least=1)
+]
+Least = Annotated[
+    float | None, option("--min-neighbors", metavar="X", help="Leave out what fewer known pairs than X stand behind.")
+]
 WithKnown = Annotated[bool, option("--with-known", help="Do not leave out the pairs that are known already.")]
+
+USUAL = 10  # columns for each row
 
 
 def recommend(
@@ -31,44 +48,57 @@ def recommend(
     new_row_similarity: NewRowSimilarity = None,
     new_column_similarity: NewColumnSimilarity = None,
     row: OnlyRow = None,
-    k: Count = 10,
+    column: ForColumn = None,
+    top: Top = None,
+    k: Count = None,
+    min_neighbors: Least = None,
     with_known: WithKnown = False,
     output: TableOut = None,
     json: AsJson = False,
 ) -> None:
-    """List the best columns for every row, best first; for the rows and columns that were fitted, or for new ones.
+    """List the best columns for every row, the best rows for some columns, or the best pairs of all; best first.
 
-    New rows and columns of a model that compares similarities are given by theirs to the fitted ones.
+    They are those that were fitted, or new ones. New rows and columns of a model that compares similarities are given
+    by theirs to the fitted ones.
     Neighbors is the effective number of known pairs behind a score: a prediction with one or two stands on little.
 
     \b
     Examples:
       jointdr recommend model.npz -k 5
       jointdr recommend model.npz --row OMIM:154700
+      jointdr recommend model.npz --column BRCA1 --column TP53
+      jointdr recommend model.npz --top 100 --min-neighbors 3
       jointdr recommend model.npz --rows new_diseases.tsv -o best.tsv
     """
     require_writable(output, ENDINGS)
+    asked = _question(row, column, top, k)
     fitted = open_recommender(model)
-    new, new_columns = (new_entities(path, contents, fitted, side) for side, path in enumerate((rows, columns)))
-    a, b = (new_similarities_of(fitted, *given) for given in enumerate((new_row_similarity, new_column_similarity)))
-    only = None
-    if row:
-        ids = _row_ids(fitted, new, a)
-        if missing := sorted(set(row).difference(ids)):
-            where = rows or (new_row_similarity or [str(model)])[0]
-            raise ValueError(f"{where} has no row {missing[0]!r}; its first is {ids[0]!r}.")
-        only = [name for name in ids if name in set(row)]
-    options: dict[str, Any] = {"row_similarity": a, "column_similarity": b, "rows": only, "k": k}
+    given = (new_row_similarity, new_column_similarity)
+    found = Queried.read(fitted, model, (rows, columns), contents, given, alone=True)
+    only = [_ids(words, those) for words, those in zip((row, column), found.known, strict=True)]
+    options: dict[str, Any] = {"rows": only[0], "columns": only[1], "min_neighbors": min_neighbors, **asked}
     with working("ranking"), in_terms_of_options(OF_NEW):
-        table = fitted.recommend(new, new_columns, **options, exclude_known=not with_known)
-    put_table(table, output, json)
+        table = fitted.recommend(**found.arguments, **options, exclude_known=not with_known)
+    put_table(put_into_terms(table, found.known), output, json)
 
 
-def _row_ids(fitted: Any, new: Any, similarities: Any) -> list[str]:
-    """The ids of the rows that are ranked for, in their order."""
-    given = [new, *(similarities.values() if isinstance(similarities, dict) else (similarities,))]
-    tables = [T for T in given if T is not None]
-    labelled = [T.index for T in tables if hasattr(T, "iloc")]
-    if labelled:
-        return list(labelled[0])
-    return [str(i) for i in range(tables[0].shape[0])] if tables else list(fitted.row_ids_.tolist())
+def _question(row: list[str] | None, column: list[str] | None, top: int | None, k: int | None) -> dict[str, Any]:
+    """The arguments for the best of each, or of all pairs, and for how many of these."""
+    if top is not None:
+        if k is not None:
+            raise ValueError("-k is the number for each row or column, and --top that of all pairs: leave one out.")
+        return {"by": "pairs", "k": top}
+    if row and column:
+        raise ValueError(
+            "--row asks for the best columns and --column for the best rows: give one of them, or --top N for the best "
+            "pairs among both; predict --pairs FILE has the scores of listed pairs."
+        )
+    return {"by": "columns" if column else "rows", "k": USUAL if k is None else k}
+
+
+def _ids(words: list[str] | None, among: Directory) -> list[str] | None:
+    """The ids that are asked for, each once and in the order in which all of them are."""
+    if not words:
+        return None
+    wanted = {among.id_of(word) for word in words}
+    return [one for one in among.names if one in wanted]

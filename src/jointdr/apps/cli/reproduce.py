@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from jointdr.apps.cli.options import AsJson, option
-from jointdr.apps.cli.output import put_json, say
+from jointdr.apps.cli.output import put_json, say, shows_progress
 
 Names = Annotated[
     list[str] | None,
@@ -21,8 +21,10 @@ Names = Annotated[
 ]
 Folder = Annotated[Path, option("--out", metavar="FOLDER", help="Where figures, tables and unfinished work go.")]
 Fast = Annotated[bool, option("--fast", help="A tenth of the repetitions, 3 of the 20 partitions of data.")]
-Repetitions = Annotated[int | None, option("--repetitions", metavar="N", help="How many, instead of the paper's 100.")]
-Jobs = Annotated[int, option("--jobs", metavar="N", help="Processes; the numbers do not depend on it.")]
+Repetitions = Annotated[
+    int | None, option("--repetitions", metavar="N", help="How many, instead of the paper's 100.", least=1)
+]
+Jobs = Annotated[int, option("--jobs", metavar="N", help="Processes; the numbers do not depend on it.", least=1)]
 Data = Annotated[
     Path | None, option("--data", metavar="FOLDER", help="Gene-disease data; without it those of jointdr\\[demo].")
 ]
@@ -49,10 +51,21 @@ def reproduce(
 
     Exit code 1: something contradicts a value of the paper.
     """
+    from jointdr.apps.reproduce import FIGURES
     from jointdr.apps.reproduce import reproduce as run_studies
 
+    if unknown := sorted({*(names or ())} - {*FIGURES, "all"}):
+        raise ValueError(f"{unknown[0]} is not understood; choose from {', '.join([*FIGURES, 'all'])}.")
     try:
-        result = run_studies(names or ["all"], out=out, repetitions=repetitions, fast=fast, jobs=jobs, data=data)
+        result = run_studies(
+            names or ["all"],
+            out=out,
+            repetitions=repetitions,
+            fast=fast,
+            jobs=jobs,
+            data=data,
+            progress=shows_progress(),
+        )
     except KeyboardInterrupt:
         say("Finished repetitions are kept: the same command goes on from here.")
         raise

@@ -17,6 +17,7 @@ from jointdr.apps.cli.output import (
     put_model,
     require_writable,
     say,
+    shows_progress,
     write_table,
 )
 from jointdr.apps.report.facts import in_words, model_facts
@@ -68,7 +69,8 @@ def tune(
     say(f"{dyads!r}")
     groups = groups_of(alike, dyads, (by,))
     model = model_of(settings, dyads)
-    found = _tune(model, dyads, grid, by=by, n_splits=splits, test_size=test_size, groups=groups)
+    held_out = {"by": by, "n_splits": splits, "test_size": test_size, "groups": groups}
+    found = _tune(model, dyads, grid, **held_out, progress=shows_progress())
     model.save(output)
     if results is not None:
         write_table(found.table.map(lambda v: in_words(v) if isinstance(v, (tuple, list)) else v), results)
@@ -85,15 +87,15 @@ def tune(
     say(f"The model with these settings, fitted to all of the data, was written to {output}.")
 
 
-def _tune(model: Recommender, dyads: Dyads, grid: Any, **held_out: Any) -> Tuning:
+def _tune(model: Recommender, dyads: Dyads, grid: Any, **options: Any) -> Tuning:
     from jointdr.prediction import AssociationModel, tune_model
 
     if isinstance(model, AssociationModel):
-        return model.tune(dyads, grid=grid, **held_out)
+        return model.tune(dyads, grid=grid, **options)
     if grid is None:
         most = min(dyads.n_features)
         grid = {"n_components": sorted({min(r, most) for r in (10, 30, 100)}), "alpha": [0.01, 0.1, 1.0, 10.0]}
-    found = tune_model(model, dyads, grid, random_state=model.get_params()["random_state"], **held_out)
+    found = tune_model(model, dyads, grid, random_state=model.get_params()["random_state"], **options)
     model.set_params(**found.best_params).fit(dyads)
     return found
 
@@ -104,7 +106,9 @@ def _grid(tried: list[str] | None) -> dict[str, list[Any]] | None:
     for text in tried or ():
         name, is_there, values = text.partition("=")
         if not is_there or not name.strip() or not values.strip():
-            raise ValueError(f"--try {text} is not understood; write --try NAME=VALUE,VALUE, such as alpha=0.1,1.")
+            raise ValueError(
+                f"--try {text} is not understood; write --try NAME=VALUE,VALUE, such as --try alpha=0.1,1."
+            )
         grid[name.strip()] = [_value(part.strip()) for part in values.split(",")]
     return grid or None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -36,7 +37,7 @@ from jointdr.prediction.search.parts import Part, known_scores, make_parts, new_
 from jointdr.prediction.search.progress import SearchProgress
 from jointdr.prediction.search.sampling import sample_entities
 from jointdr.prediction.search.stack import stack_trials
-from jointdr.runtime import Array
+from jointdr.runtime import Array, log
 
 SCREENED = 700  # entities of a kind that recipes are screened on, at most
 SOLVED = 500  # the same where only some pairs are known, and every fit takes conjugate gradients
@@ -115,11 +116,17 @@ def choose_answers(task: ChoiceTask, bar: SearchProgress) -> list[Answer]:
     few = task.dyads.shape[0] * task.dyads.shape[1] <= SIDE_BY_SIDE
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of settings that are only tried
+        start = time.perf_counter()
         screened = _for_each_question(task.uses, lambda by: screen_question(task, by, rngs[by], bar), bar)
+        log.info("screened %d settings for %s in %.1f s", bar.tried, ", ".join(task.uses), time.perf_counter() - start)
 
         def choose(by: By) -> Answer:
+            start = time.perf_counter()
             answer = screened[by].answer or choose_answer(task, by, screened[by], rngs[by], bar)
             bar.answer(by)
+            heads = " + ".join(recipe.head for recipe in answer.recipes)
+            words = "chosen for %s: %s, score %.4g (of known scores alone %.4g), in %.1f s"
+            log.info(words, by, heads, answer.score, answer.baseline, time.perf_counter() - start)
             return answer
 
         return list(_for_each_question(task.uses, choose, bar, few, max(task.dyads.shape) <= SCREENED).values())

@@ -38,7 +38,7 @@ from jointdr.prediction.heads.regression import GridRegression
 from jointdr.prediction.heads.ridge import ROUGH_REDUCTION
 from jointdr.prediction.recommender import Recommender, fit_by_groups
 from jointdr.prediction.search.criterion import check_criterion, score_split
-from jointdr.runtime import Array, Progress, is_integer, is_sparse, memory
+from jointdr.runtime import Array, Progress, is_integer, is_sparse, log, memory
 
 # Names for one side of a parameter that has two.
 ONE_SIDE = {
@@ -149,6 +149,7 @@ def tune_model(
                         bar.step(len(benches) - len(scores))
                         scores = [np.nan]
                     found[repr(setting)] = setting, scores
+                    log.info("tried %s: %.4g", setting, float(np.mean(scores)))
                 else:
                     bar.step(len(benches))
             if len(failures) == len(found):  # nothing to go on from
