@@ -8,7 +8,7 @@ import typer
 
 from jointdr.apps.cli.entities import Queried, put_into_terms
 from jointdr.apps.cli.inputs import SIDES, open_recommender
-from jointdr.apps.cli.options import AsJson, Model, NewColumns, NewRows, TableOut, option
+from jointdr.apps.cli.options import AsJson, Model, NewColumns, NewContents, NewRows, TableOut, option
 from jointdr.apps.cli.output import ENDINGS, put_table, require_writable
 
 OneId = Annotated[str, typer.Argument(metavar="ID", help="A row, by id or name.", show_default=False)]
@@ -19,6 +19,7 @@ Count = Annotated[int, option("-k", metavar="K", help="The number of entities to
 def similar(
     model: Model,
     one: OneId,
+    contents: NewContents,
     column: IsColumn = False,
     rows: NewRows = None,
     columns: NewColumns = None,
@@ -42,7 +43,7 @@ def similar(
         hint = "leave --column out" if column else "give --column too"
         raise ValueError(f"--{SIDES[1 - side]}s is no table of {SIDES[side]}s: {hint}, or leave it out.")
     fitted = open_recommender(model)
-    asked = Queried.read(fitted, model, (rows, columns))
+    asked = Queried.read(fitted, model, (rows, columns), contents)
     found, table = asked.known[side].id_of(one), asked.tables[side]
     which: dict[str, Any] = {SIDES[side]: found if table is None or found not in table.index else table.loc[[found]]}
     put_table(put_into_terms(fitted.similar(**which, k=k), asked.known), output, json)
