@@ -17,7 +17,7 @@ from jointdr.apps.report import contents, recommendations
 from jointdr.apps.report.held_out import out_of
 from jointdr.apps.report.page import as_json
 from jointdr.apps.report.tables import About
-from jointdr.apps.report.words import decimals_of, number
+from jointdr.apps.report.words import decimals_of, format_number
 from jointdr.evaluation import evaluate
 
 
@@ -223,7 +223,7 @@ def test_intervals_are_drawn_and_said(automatic, tmp_path):
         assert lower < score < upper
     listed = data_of(path)["recommendations"]
     best = automatic.recommend(by="pairs", k=1).iloc[0]
-    value = {name: number(best[name], listed["decimals"]["score"]) for name in ("score", "lower", "upper")}
+    value = {name: format_number(best[name], listed["decimals"]["score"]) for name in ("score", "lower", "upper")}
     assert f"predicted score {value['score']}, 90 % between {value['lower']} and {value['upper']}" in path.read_text()
     assert listed["decimals"]["lower"] == listed["decimals"]["score"]
 
@@ -309,13 +309,13 @@ def test_graded_evaluations_by_commands(automatic, graded, tmp_path):
 )
 def test_numbers_have_equal_decimals(values, decimals):
     assert decimals_of(values) == decimals
-    assert len({len(number(v, decimals).partition(".")[2]) for v in values}) <= 1
+    assert len({len(format_number(v, decimals).partition(".")[2]) for v in values}) <= 1
 
 
 def test_numbers_in_words():
-    assert number(-0.0001, 2) == "0.00"
-    assert number(-1.5, 1) == "−1.5"
-    assert number(3.2e-9, decimals_of([1e-9, 3e-9])) == "3.2e−09"
+    assert format_number(-0.0001, 2) == "0.00"
+    assert format_number(-1.5, 1) == "−1.5"
+    assert format_number(3.2e-9, decimals_of([1e-9, 3e-9])) == "3.2e−09"
     assert [out_of(share) for share in (0.31, 1.0, 0.004, 0.0)] == [
         "31 of 100",
         "100 of 100",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.apps.report.words import decimals_of, number, plural, question_in_words, score_name, short
+from jointdr.apps.report.words import decimals_of, format_number, plural, question_in_words, score_name, short
 from jointdr.plot import GRADED, graded_means, recalls
 
 Section = dict[str, Any]
@@ -30,8 +30,9 @@ def choices_of(model: Any) -> Section | Missing:
     """The model of each question with its figures on held-out data, beside those of a simple prediction."""
     choices = getattr(model, "choices_", None)
     if choices is None:
-        name = f"A {type(model).__name__}"
-        name += f" with head={model.head!r}" if hasattr(model, "head") else ""
+        name = f"This {type(model).__name__}" + (f" with head={model.head!r}" if hasattr(model, "head") else "")
+        if not hasattr(model, "recommend"):
+            return f"{name} gives coordinates, not scores of pairs."
         return f"{name} holds nothing out by itself: jointdr evaluate shows how well it predicts."
     kinds = (str(model.view_names_[0]), str(model.view_names_[1]))
     metrics = [name for name in MEANINGS if name in choices.columns]
@@ -74,7 +75,7 @@ def _compared(value: float, baseline: float) -> tuple[str, str]:
 
 
 def _figure(value: float) -> str:
-    return "–" if np.isnan(value) else number(value, 3)
+    return "–" if np.isnan(value) else format_number(value, 3)
 
 
 def _nothing_chosen(first: Any, is_simple: bool) -> str:
@@ -113,7 +114,7 @@ def _interval(table: Any, name: str) -> Section:
     at, decimals = len(start) // 2, decimals_of([*low, *high])
     middle = (start[at] + end[at]) / 2
     bounds = [middle, middle + low[at] - start[at], middle + high[at] - start[at]]
-    score, lower, upper = (number(value, decimals) for value in bounds)
+    score, lower, upper = (format_number(value, decimals) for value in bounds)
     return {
         "kind": "interval",
         "start": short(start),
@@ -130,7 +131,7 @@ def _curve(table: Any, name: str) -> Section:
     score, share = table["score"].to_numpy(), table[kind].to_numpy() / (1.0 if kind == "listed_rate" else 100.0)
     typical = share.max() / 2 if kind == "listed_rate" else HIGH
     at = int(np.argmin(np.abs(share - typical)))
-    value = number(score[at], decimals_of(score))
+    value = format_number(score[at], decimals_of(score))
     words = f"A {name} of {value}: {out_of(share[at])} held-out pairs with such a {name} were known."
     if kind == "percentile":
         words = f"A {name} of {value}: {out_of(1.0 - share[at])} unknown pairs are above it."

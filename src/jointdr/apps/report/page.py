@@ -11,7 +11,7 @@ from typing import Any
 
 from jointdr.apps.report.contents import Contents
 from jointdr.apps.report.facts import in_words
-from jointdr.apps.report.words import number
+from jointdr.apps.report.words import format_number
 
 HERE = Path(__file__).parent
 STYLE = HERE.parent / "pages" / "style.css"
@@ -26,7 +26,7 @@ def template_of_reports() -> Any:
     environment = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["number"] = number
+    environment.filters["number"] = format_number
     environment.tests["said"] = lambda value: isinstance(value, str)
     return environment.get_template("report.html")
 

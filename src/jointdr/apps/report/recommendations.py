@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jointdr.apps.report.tables import About
-from jointdr.apps.report.words import decimals_of, number, plural, rounded, score_name
+from jointdr.apps.report.words import decimals_of, format_number, plural, rounded, score_name
 from jointdr.runtime import Array
 
 MOST_LISTED = 20_000  # pairs of a list
@@ -24,7 +24,7 @@ Missing = str
 def recommendations_of(model: Any, about: About, k: int) -> Section | Missing:
     """The lists, which refer to ids and names by their index; "rows" has the best columns for each row."""
     if not hasattr(model, "recommend"):
-        return f"A {type(model).__name__} gives coordinates, not scores, so there is nothing to recommend."
+        return f"This {type(model).__name__} gives coordinates, not scores, so there is nothing to recommend."
     names = (str(model.view_names_[0]), str(model.view_names_[1]))
     try:
         best = {by: _best(model, by, k, names) for by in ("rows", "columns", "pairs")}
@@ -85,7 +85,7 @@ def _in_words(best: Any, name: str, decimals: dict[str, int]) -> str:
     if len(best) == 0:
         return ""
     first = best.iloc[0]
-    value = {column: number(first[column], digits) for column, digits in decimals.items()}
+    value = {column: format_number(first[column], digits) for column, digits in decimals.items()}
     if "lower" in value:
         return (
             f"The first line reads: predicted {name} {value['score']}, 90 % between {value['lower']} and "

@@ -290,10 +290,12 @@
       let beyond = 0;
       points.forEach((p, i) => {
         const [left, top] = [px(x[i]), py(y[i])];
-        [p.x, p.y] = zoom > 1 ? [left, top] : [within(left, box.left, box.width), within(top, box.top, box.height)];
-        const isBeyond = p.x !== left || p.y !== top;
-        beyond += isBeyond;
-        draw(p, isBeyond);
+        const inside = [within(left, box.left, box.width), within(top, box.top, box.height)];
+        const isInside = inside[0] === left && inside[1] === top;
+        [p.x, p.y] = zoom > 1 ? [left, top] : inside;
+        p.isShown = zoom === 1 || isInside;
+        draw(p, p.isShown && !isInside);
+        beyond += p.isShown && !isInside;
       });
       moved = { cx, cy, rx, ry };
       at("map-out").disabled = zoom === 1;
@@ -314,7 +316,7 @@
       let [found, least] = [null, 18 ** 2];
       for (const p of points) {
         const distance = (p.x - x) ** 2 + (p.y - y) ** 2;
-        if (distance < least) [found, least] = [p, distance];
+        if (p.isShown && distance < least) [found, least] = [p, distance];
       }
       return found;
     }

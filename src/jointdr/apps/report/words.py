@@ -43,7 +43,7 @@ def decimals_of(values: Any) -> int:
     return 0 if spread == 0 else max(0, int(2 - np.floor(np.log10(spread))))
 
 
-def number(value: float, decimals: int) -> str:
+def format_number(value: float, decimals: int) -> str:
     """A number with so many decimals, and a minus sign rather than a hyphen; no "−0.00"."""
     text = f"{float(value):z.{decimals}f}" if decimals <= MOST_DECIMALS else f"{float(value):.1e}"
     return text.replace("-", "−")
