@@ -126,10 +126,9 @@
   function interval(parent, { title, name, start, end, below, above }) {
     const x = [start[0], end.at(-1)];
     const y = [Math.min(...start.map((s, i) => s + below[i])), Math.max(...end.map((s, i) => s + above[i]))];
-    const { svg, px, py, box } = frame(parent, {
+    const { svg, px, py } = frame(parent, {
       title: `${title}: bounds of held-out values`, x, y: wider(y), xlabel: `predicted ${name}`, ylabel: `held-out ${name}`,
     });
-    const clip = `M${px(x[0])},${py(x[0])}L${px(x[1])},${py(x[1])}`;
     start.forEach((from, i) => {
       const corners = [[from, below[i]], [end[i], below[i]], [end[i], above[i]], [from, above[i]]];
       const area = add(svg, "path", {
@@ -138,8 +137,7 @@
       const middle = (from + end[i]) / 2;
       add(area, "title", {}, `predicted ${number(middle)}: 90 % between ${number(middle + below[i])} and ${number(middle + above[i])}`);
     });
-    add(svg, "path", { class: "chance", d: clip });
-    add(svg, "text", { x: box.left + 8, y: box.top + 12 }, "nine in ten");
+    add(svg, "path", { class: "chance", d: `M${px(x[0])},${py(x[0])}L${px(x[1])},${py(x[1])}` });
   }
 
   // The share of held-out pairs that were known, or of unknown pairs with a lower score.
