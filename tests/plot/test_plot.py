@@ -173,3 +173,25 @@ def test_labels_keep_their_distance_and_their_order():
     assert np.diff(np.sort(placed)).min() >= 0.1 - 1e-12
     assert max(placed) <= 1.0
     assert apart([0.2, 0.8], 0.1) == [0.2, 0.8]
+
+
+def test_graded_means_are_those_of_an_evaluation_best_first(tmp_path):
+    lines = [
+        ("a", "RMSE", 0.5, 0.1),
+        ("b", "RMSE", 0.4, None),
+        ("a", "concordance", 0.7, 0.1),
+        ("b", "concordance", 0.6, 0.1),
+    ]
+    table = pd.DataFrame(lines, columns=["method", "metric", "mean", "se"])
+    found = plot.graded_means(table)
+    assert list(found) == list(plot.GRADED)
+    assert list(found["RMSE"].items()) == [("b", (0.4, 0.0)), ("a", (0.5, 0.1))]
+    assert list(found["concordance"]) == ["a", "b"]
+    table.to_csv(tmp_path / "summary.csv", index=False)
+    assert plot.graded_means(tmp_path) == plot.graded_means(str(tmp_path / "summary.csv")) == found
+    (tmp_path / "curves.csv").write_text("method,metric,k,recall,se\na,recall,1,0.5,0.1\n")
+    for other in (tmp_path, {"a": ([1], [0.5])}, table[table["metric"] == "nDCG"]):
+        assert plot.graded_means(other) == {}
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match=r"neither curves\.csv nor summary\.csv"):
+        plot.graded_means(tmp_path / "empty")

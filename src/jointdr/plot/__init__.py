@@ -7,18 +7,20 @@ from jointdr.plot.axes import name_ticks, new_figure, save_figure
 from jointdr.plot.bootstrap import bootstrap_figure
 from jointdr.plot.coordinates import MOST_GROUPS, coordinates, embedding_map, groups
 from jointdr.plot.curves import nsee_curves, recall_curves, recalls
-from jointdr.plot.evaluations import evaluation_figure, metric_bars
+from jointdr.plot.evaluations import GRADED, evaluation_figure, graded_means, metric_bars
 from jointdr.plot.features import heaviest, loadings
 from jointdr.plot.repetitions import Curve, reach
 from jointdr.plot.singular_values import rank_figure, scree
 
 __all__ = [
+    "GRADED",
     "MOST_GROUPS",
     "Curve",
     "bootstrap_figure",
     "coordinates",
     "embedding_map",
     "evaluation_figure",
+    "graded_means",
     "groups",
     "heaviest",
     "loadings",

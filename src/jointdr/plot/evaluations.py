@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from jointdr.plot.axes import PALETTE, axis_of, new_figure, save_figure, tidy
 from jointdr.plot.curves import recall_curves
+
+GRADED = {"RMSE": "lower is better", "concordance": "higher is better"}  # metrics of graded scores
+Means = dict[str, dict[str, tuple[float, float]]]
 
 
 def evaluation_figure(evaluation: Any, ax: Any = None) -> Any:
@@ -22,8 +26,12 @@ def evaluation_figure(evaluation: Any, ax: Any = None) -> Any:
     if evaluation.is_implicit:
         recall_curves(evaluation, ax)
     else:
-        metric_bars(_errors(evaluation), ax, colors=dict(zip(evaluation.methods, 2 * PALETTE, strict=False)))
-        ax.set_xlabel(f"{evaluation.headline} (lower is better)")
+        means = graded_means(evaluation)
+        if not means:
+            raise ValueError("No method has a result that could be drawn; see failures.")
+        metric, values = next(iter(means.items()))
+        metric_bars(values, ax, colors=dict(zip(evaluation.methods, 2 * PALETTE, strict=False)))
+        ax.set_xlabel(f"{metric} ({GRADED[metric]})")
     ax.set_title(textwrap.fill(f"{evaluation.about}; {evaluation.averaging}", 85), fontsize=9)
     if path is not None:
         save_figure(ax.figure, path, dpi=150)
@@ -60,10 +68,43 @@ def metric_bars(
     return ax
 
 
-def _errors(evaluation: Any) -> dict[str, tuple[float, float]]:
-    """The mean of the headline and its standard error (0 in a single partition), of the best method first."""
-    if evaluation.headline is None:
-        raise ValueError("No method has a result that could be drawn; see failures.")
-    found = [(name, *evaluation.statistics(name, evaluation.headline)) for name in evaluation.methods]
-    best = sorted((row for row in found if np.isfinite(row[1])), key=lambda row: row[1])
-    return {name: (mean, float(np.nan_to_num(error))) for name, mean, _, error, _ in best}
+def graded_means(found: Any) -> Means:
+    """The metrics of an evaluation of graded scores: of each the mean and its standard error, by method.
+
+    Parameters
+    ----------
+    found : Evaluation, its table `summary`, or path
+        The path is that of ``summary.csv``, or of the folder that `Evaluation.to_csv` wrote.
+
+    Returns
+    -------
+    dict of metrics to dicts of methods to (mean, standard error)
+        The root mean square error first, then the concordance, each of the best method first; standard errors are 0 in
+        a single partition. Empty for anything else, such as recall curves.
+    """
+    table = _read(Path(found)) if isinstance(found, (str, os.PathLike)) else getattr(found, "summary", found)
+    if not hasattr(table, "columns") or not {"method", "metric", "mean", "se"}.issubset(table.columns):
+        return {}
+    means: Means = {}
+    for metric, meaning in GRADED.items():
+        rows = table[(table["metric"] == metric) & np.isfinite(table["mean"].astype(float))]
+        best = rows.sort_values("mean", ascending=meaning.startswith("lower"), kind="stable")
+        if len(best):
+            columns = (best[name] for name in ("method", "mean", "se"))
+            means[metric] = {str(m): (float(x), float(np.nan_to_num(e))) for m, x, e in zip(*columns, strict=True)}
+    return means
+
+
+def _read(path: Path) -> Any:
+    """A file `summary.csv`, or the one in a folder; None for another file, and for a folder with recall curves."""
+    if path.is_dir():
+        if (path / "curves.csv").exists():
+            return None
+        path = path / "summary.csv"
+        if not path.exists():
+            raise ValueError(f"{path.parent} has neither curves.csv nor summary.csv: give the folder of an evaluation.")
+    if path.name != "summary.csv":
+        return None
+    import pandas as pd  # slow to import
+
+    return pd.read_csv(path, dtype={"method": str}, keep_default_na=False, na_values=[""])

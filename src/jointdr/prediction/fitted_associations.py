@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from jointdr.data import Entities
+from jointdr.data import BY, By, Entities
 from jointdr.prediction.automatic import AutomaticParts
 from jointdr.prediction.automatic_files import association_from_arrays, association_to_arrays
 from jointdr.prediction.explanation import Explanation, explain_pair
@@ -18,7 +18,7 @@ from jointdr.prediction.heads.head import EntitySet, Head, Tables
 from jointdr.prediction.heads.parts import AssociationParts
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.prediction.recommender import Recommender
-from jointdr.runtime import Array, check_integer, is_number, memory, slices, to_json
+from jointdr.runtime import Array, check_choice, check_integer, is_number, memory, slices, to_json
 
 # Parameters that a file needs as they were when the model was fitted.
 READ_BY_HEADS = ("head", "kernel", "scale", "adaptive", "mix", "borrow", "alpha", "nearest")
@@ -131,6 +131,32 @@ class FittedAssociations(Recommender):
         (name_a, a), (name_b, b) = (self._one(side, *value, "explain") for side, value in enumerate(given))
         weights = self._head.pair_weights(a, b)
         return explain_pair(weights, self._scores, (self.row_ids_, self.column_ids_), (name_a, name_b), k)
+
+    def calibration(self, by: By = "rows") -> Any:
+        """Notes on scores as functions of the score, from held-out data; of ``head="auto"`` alone.
+
+        Parameters
+        ----------
+        by : {"rows", "columns", "both", "pairs"}
+            The question: which entities of a pair are new.
+
+        Returns
+        -------
+        DataFrame
+            score, increasing, and the notes of `predict_pairs` there: lower and upper, which are as far from any score
+            up to the next line; or listed_rate or percentile, which are interpolated. Empty where too little was held
+            out.
+        """
+        check_is_fitted(self)
+        check_choice("by", by, BY)
+        if not isinstance(self._parts, AutomaticParts):
+            raise ValueError(f"head={self._fitted['head']!r} holds nothing out: only head='auto' has calibrations.")
+        if by not in self._parts.head.heads:
+            raise ValueError(f"by={by!r} is not among the questions of the fit, uses={tuple(self._parts.head.heads)}.")
+        import pandas as pd
+
+        found = self._parts.head.calibrations.get(by)
+        return pd.DataFrame({"score": []} if found is None else {"score": found.knots, **found.notes(found.knots)})
 
     def coordinates(self, A_new: Any = None, B_new: Any = None) -> tuple[Array, Array]:
         """Rows and columns in the coordinates that the head compares, (rows, r_1) and (columns, r_2).

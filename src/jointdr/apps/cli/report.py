@@ -17,9 +17,9 @@ ColumnsTable = Annotated[
 Colour = Annotated[str | None, option("--color", metavar="NAME", help="Which column of these colours the map.")]
 Label = Annotated[str | None, option("--label", metavar="NAME", help="Which column of these has names to be read.")]
 Evaluated = Annotated[
-    Path | None, option("--evaluation", metavar="FOLDER", help="What evaluate wrote, for the recall curves.")
+    Path | None, option("--evaluation", metavar="FOLDER", help="What evaluate wrote: methods side by side.")
 ]
-Count = Annotated[int, option("-k", metavar="K", help="The number of columns that are recommended for each row.")]
+Count = Annotated[int, option("-k", metavar="K", help="How many are recommended for each row and column.")]
 Title = Annotated[str | None, option("--title", metavar="TEXT", help="The heading.")]
 
 

@@ -37,11 +37,12 @@ def write_report(
     rows, columns : DataFrames, optional
         Tables about the entities, with their ids as index.
     color, label : str, optional
-        The columns of these tables that the map is coloured by, and that have names to be read instead of ids.
+        The columns of these tables that the map is coloured by, and that have names to be read instead of ids; by
+        default names are those of the tables that the model was fitted to.
     evaluation : Evaluation or path, optional
-        As in `jointdr.plot.recall_curves`.
+        Recall curves, as in `jointdr.plot.recall_curves`, or means of graded scores, as in `jointdr.plot.graded_means`.
     k : int
-        The number of columns that are recommended for each row.
+        The number of columns that are recommended for each row, and of rows for each column.
     title : str, optional
 
     Returns
@@ -50,7 +51,7 @@ def write_report(
 
     Notes
     -----
-    The map has at most 5000 points, drawn at random if there are more, and the table at most 30 000 pairs; the report
+    The map has at most 5000 points, drawn at random if there are more, and a list at most 20 000 pairs; the report
     says so where something is left out. It stays below 5 MB unless ids or names are very long.
     """
     from jointdr.apps.report.contents import Contents  # when a report is written, and not with the facts of a model

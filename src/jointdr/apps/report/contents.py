@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.apps.report.facts import model_facts
+from jointdr.apps.report.facts import facts_beside_choices
+from jointdr.apps.report.held_out import calibration_of, choices_of, evaluation_of
+from jointdr.apps.report.recommendations import recommendations_of
 from jointdr.apps.report.tables import About
+from jointdr.apps.report.words import decimals_of, short
 from jointdr.data import Dyads
 from jointdr.diagnostics import RankProfile, diagnose, rank_profile
 from jointdr.estimators import JDR, ViewsTransformer
-from jointdr.plot import coordinates, heaviest, recalls
+from jointdr.plot import coordinates, heaviest
 from jointdr.runtime import Array, check_integer, is_sparse
 
 MOST_POINTS = 5000
-MOST_LISTED = 30_000
 MOST_VALUES = 100
 N_PERMUTATIONS = 20
 N_DIRECTIONS = 6  # on the map, and in the list of the heaviest features
@@ -36,7 +38,9 @@ class Contents:
     findings: list[Any] | Missing
     map: Section | Missing
     loadings: list[Section] | Missing
-    recall: Section | Missing
+    choices: Section | Missing
+    calibration: list[Section]
+    evaluation: Section | Missing
     recommendations: Section | Missing
 
     @staticmethod
@@ -44,13 +48,15 @@ class Contents:
         _require_match(model, data)
         k = check_integer("k", k, 1)
         return Contents(
-            facts=model_facts(model),
+            facts=facts_beside_choices(model),
             scree=_scree(model, data),
             findings=_findings(model, data),
             map=_map(model, data, about),
             loadings=_loadings(model),
-            recall=_recall(evaluation),
-            recommendations=_recommendations(model, about, k),
+            choices=choices_of(model),
+            calibration=calibration_of(model),
+            evaluation=evaluation_of(evaluation),
+            recommendations=recommendations_of(model, about, k),
         )
 
 
@@ -83,15 +89,15 @@ def _scree(model: Any, data: Dyads | None) -> Section | Missing:
     spectra = values if isinstance(values, tuple) else (values,)
     rank = min(len(s) for s in spectra)
     values = np.sqrt(np.mean([np.square(s[:rank]) for s in spectra], axis=0))
-    found: Section = {"values": _short(values[:MOST_VALUES]), "rank": rank, "null": None, "chosen": None}
+    found: Section = {"values": short(values[:MOST_VALUES]), "rank": rank, "null": None, "chosen": None}
     profile = _profile(fitted, data)
     if isinstance(profile, str):
         return {**found, "note": profile}
     shown = min(len(profile.singular_values), MOST_VALUES, max(10, rank, 3 * (profile.null_rank or 0)))
-    low, high = (_short(q) for q in np.quantile(profile.null[:, :shown], [0.025, 0.975], axis=0))
+    low, high = (short(q) for q in np.quantile(profile.null[:, :shown], [0.025, 0.975], axis=0))
     return {
         **found,
-        "values": _short(profile.singular_values[:shown]),
+        "values": short(profile.singular_values[:shown]),
         "null": {"low": low, "high": high, "threshold": profile.null_threshold, "level": profile.level},
         "chosen": profile.null_rank,
         "best": profile.best,
@@ -142,7 +148,7 @@ def _map(model: Any, data: Dyads | None, about: About) -> Section | Missing:
                 "ids": [str(i) for i in ids[k][at]],
                 "labels": None if labels is None else [labels[i] for i in at],
                 "groups": None if group is None else group[at].tolist(),
-                "z": [_short(column) for column in Z[at][:, :N_DIRECTIONS].T],
+                "z": [short(column) for column in Z[at][:, :N_DIRECTIONS].T],
             }
         )
     shown = sum(len(kind["ids"]) for kind in kinds)
@@ -194,57 +200,6 @@ def _loadings(model: Any) -> list[Section] | Missing:
         for name, features, weights in heaviest(model, direction, N_FEATURES):
             largest = float(np.abs(weights).max(initial=0.0)) or 1.0
             bars = [(f, float(w), float(w) / largest) for f, w in zip(features, weights, strict=True)]
-            views.append({"name": name, "bars": bars})
+            views.append({"name": name, "bars": bars, "decimals": decimals_of([0.0, largest])})
         found.append({"direction": direction, "views": views})
     return found
-
-
-def _recall(evaluation: Any) -> Section | Missing:
-    if evaluation is None:
-        return "The model was not evaluated here: give what evaluate found (evaluation=, or --evaluation FOLDER)."
-    curves = [
-        {"name": name, "k": curve.ks.tolist(), "recall": _short(curve.mean), "se": _short(curve.error)}
-        for name, curve in recalls(evaluation).items()
-    ]
-    return {"curves": curves, "about": getattr(evaluation, "about", "")}
-
-
-def _recommendations(model: Any, about: About, k: int) -> Section | Missing:
-    if not hasattr(model, "recommend"):
-        return f"A {type(model).__name__} gives coordinates, not scores, so there is nothing to recommend."
-    total = len(model.row_ids_)
-    listed = min(total, MOST_LISTED)
-    each = min(k, max(1, MOST_LISTED // listed))
-    try:
-        best = model.recommend(k=each, rows=None if listed == total else model.row_ids_[:listed])
-    except ValueError as error:  # of a model for new entities alone
-        return f"There are no recommendations: {error}"
-    row, column = (np.unique(np.asarray(best[name], dtype=str), return_inverse=True) for name in ("row", "column"))
-    notes = [
-        f"The table has {each} instead of {k} for each, so that this file stays small." if each < k else "",
-        f"It has the first {listed} of {total} rows only." if listed < total else "",
-    ]
-    return {
-        "names": [str(name) for name in model.view_names_],
-        "rows": [row[0].tolist(), _labels(row[0], model.row_ids_, about.labels[0])],
-        "columns": [column[0].tolist(), _labels(column[0], model.column_ids_, about.labels[1])],
-        "row": row[1].tolist(),
-        "column": column[1].tolist(),
-        "score": _short(np.asarray(best["score"], dtype=float)),
-        "rank": np.asarray(best["rank"]).tolist(),
-        "neighbors": _short(np.asarray(best["neighbors"], dtype=float)) if "neighbors" in best else None,
-        "k": each,
-        "note": " ".join(notes).strip(),
-    }
-
-
-def _labels(ids: Array, known: Array, labels: list[str] | None) -> list[str] | None:
-    if labels is None:
-        return None
-    names = dict(zip((str(i) for i in known), labels, strict=True))
-    return [names[i] for i in ids.tolist()]
-
-
-def _short(values: Array) -> list[float | None]:
-    """Numbers to four digits, as figures show them; None for those that are not finite."""
-    return [float(f"{v:.4g}") if np.isfinite(v) else None for v in np.asarray(values, dtype=float).tolist()]

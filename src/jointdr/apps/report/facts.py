@@ -47,6 +47,14 @@ def model_facts(model: Any) -> dict[str, Any]:
     return facts
 
 
+def facts_beside_choices(model: Any) -> dict[str, Any]:
+    """The same without what was chosen on held-out data, which has a section of its own."""
+    facts, choices = model_facts(model), getattr(model, "choices_", None)
+    questions = () if choices is None else choices["question"]
+    others = {"criterion", "left out", *(f"answer for {question}" for question in questions)}
+    return {name: value for name, value in facts.items() if choices is None or name not in others}
+
+
 def _choices_in_words(choices: Any, failures: Any) -> dict[str, Any]:
     """The model of each question, with its figures on held-out data and those of a simple prediction."""
     found: dict[str, Any] = {"criterion": choices.attrs["criterion"]}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from jointdr.apps.report.contents import Contents
 from jointdr.apps.report.facts import in_words
+from jointdr.apps.report.words import format_number
 
 HERE = Path(__file__).parent
 STYLE = HERE.parent / "pages" / "style.css"
@@ -25,6 +26,7 @@ def template_of_reports() -> Any:
     environment = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["number"] = format_number
     environment.tests["said"] = lambda value: isinstance(value, str)
     return environment.get_template("report.html")
 
@@ -39,12 +41,15 @@ def render_page(template: Any, contents: Contents, title: str) -> str:
     from jointdr._version import __version__
 
     style, script = (path.read_text(encoding="utf-8") for path in (STYLE, HERE / "report.js"))
-    drawn = {name: getattr(contents, name) for name in ("scree", "map", "recall", "recommendations")}
+    drawn = {name: getattr(contents, name) for name in ("scree", "map", "calibration", "evaluation", "recommendations")}
     return template.render(
         title=title,
         version=__version__,
         contents=contents,
-        facts=[(name, _in_words(value)) for name, value in contents.facts.items()],
+        tables={
+            "Data and model": list(_fact_rows({name: v for name, v in contents.facts.items() if name != "parameters"})),
+            "Parameters": [(name, in_words(value)) for name, value in contents.facts["parameters"].items()],
+        },
         style=style,
         script=script,
         policy=policy(style, script),
@@ -68,11 +73,21 @@ def as_json(value: Any) -> str:
     return text
 
 
-def _in_words(value: Any) -> str:
-    """A fact; the size of one kind of things as a phrase."""
-    if isinstance(value, Mapping) and {"name", "count", "features"} == set(value):
-        return f"{value['name']}: {value['count']}, with {value['features']} features"
-    return in_words(value)
+def _fact_rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Names and values as lines of a table; the size of one kind of things as a phrase."""
+    for name, value in facts.items():
+        if isinstance(value, Mapping) and {"name", "count", "features"} <= set(value):
+            more = {key: v for key, v in value.items() if key not in ("name", "count", "features")}
+            size = f"{value['name']}: {value['count']}, with {value['features']} features"
+            yield name, ", ".join([size, *([in_words(more)] if more else [])])
+        elif isinstance(value, Mapping) and "method" in value:
+            own = {key: v for key, v in value.items() if key != "method"}
+            yield name, f"{value['method']}, {in_words(own)}" if own else value["method"]
+        elif isinstance(value, Mapping):
+            for key, v in value.items():
+                yield f"{name} {key}", in_words(v)
+        else:
+            yield name, in_words(value)
 
 
 def _hash(text: str) -> str:

@@ -22,6 +22,13 @@
     return text.replaceAll("-", "−").replace("e+", "e");
   }
 
+  // The numbers of a column have equal decimals, or powers of ten where these would be too many.
+  function aligned(value, decimals) {
+    if (value === null) return "–";
+    const text = decimals > 6 ? value.toExponential(1) : value.toFixed(decimals);
+    return (Number(text) === 0 ? text.replace("-", "") : text).replaceAll("-", "−").replace("e+", "e");
+  }
+
   // Round numbers between two ends.
   function ticks(low, high, wanted) {
     const rough = (high - low) / wanted || 1;
@@ -35,7 +42,7 @@
   // ---------------------------------------------------------------- charts with two axes
 
   function frame(parent, { title, x, y, right = 20, xlabel, ylabel, whole = false }) {
-    const width = Math.max(300, Math.min(parent.clientWidth || 700, 900));
+    const width = Math.max(280, Math.min(parent.clientWidth || 700, 900));
     const height = Math.round(Math.min(360, 0.62 * width));
     const widest = Math.max(...ticks(...y, 5).map((v) => number(v).length));
     const box = { left: 28 + 7 * widest, right: width - right, top: 14, bottom: height - 40 };
@@ -98,6 +105,90 @@
     return placed;
   }
 
+  // ---------------------------------------------------------------- how far to trust a score
+
+  function calibration(parent, panels) {
+    inPanels(parent, panels.map((panel) => panel.title), (holder, i) => (panels[i].kind === "interval" ? interval : rate)(holder, panels[i]));
+    for (const [i, figure] of [...parent.children].entries()) add(figure, "figcaption", {}, panels[i].words);
+  }
+
+  // Small figures side by side: all are there before one is drawn, so that each knows its width.
+  function inPanels(parent, titles, draw) {
+    const holders = titles.map((title) => {
+      const figure = add(parent, "figure");
+      add(figure, "div", { class: "panel-title" }, title);
+      return add(figure, "div");
+    });
+    holders.forEach(draw);
+  }
+
+  // Each range of predicted scores, and the bounds of nine in ten held-out values there.
+  function interval(parent, { title, name, start, end, below, above }) {
+    const x = [start[0], end.at(-1)];
+    const y = [Math.min(...start.map((s, i) => s + below[i])), Math.max(...end.map((s, i) => s + above[i]))];
+    const { svg, px, py } = frame(parent, {
+      title: `${title}: bounds of held-out values`, x, y: wider(y), xlabel: `predicted ${name}`, ylabel: `held-out ${name}`,
+    });
+    start.forEach((from, i) => {
+      const corners = [[from, below[i]], [end[i], below[i]], [end[i], above[i]], [from, above[i]]];
+      const area = add(svg, "path", {
+        class: "bounds", d: `${path(corners.map(([v]) => v), corners.map(([v, d]) => v + d), px, py)}Z`,
+      });
+      const middle = (from + end[i]) / 2;
+      add(area, "title", {}, `predicted ${number(middle)}: 90 % between ${number(middle + below[i])} and ${number(middle + above[i])}`);
+    });
+    add(svg, "path", { class: "chance", d: `M${px(x[0])},${py(x[0])}L${px(x[1])},${py(x[1])}` });
+  }
+
+  // The share of held-out pairs that were known, or of unknown pairs with a lower score.
+  function rate(parent, { title, name, kind, score, share }) {
+    const what = kind === "listed_rate" ? "known, of 100" : "percentile";
+    const { svg, px, py } = frame(parent, {
+      title: `${title}: ${what}`, x: wider([score[0], score.at(-1)]), y: [0, Math.min(100, 1.1 * Math.max(...share)) || 1],
+      xlabel: name, ylabel: what,
+    });
+    add(svg, "path", { class: "line rows-line heavy", d: path(score, share, px, py) });
+  }
+
+  function wider([low, high]) {
+    const more = 0.03 * (high - low) || 1;
+    return [low - more, high + more];
+  }
+
+  // ---------------------------------------------------------------- methods side by side
+
+  // One panel for each metric: a dot for each method on an axis that begins at the range of the values.
+  function graded(parent, { graded: metrics }) {
+    inPanels(parent, metrics.map(({ metric, better }) => `${metric} (${better})`), (holder, at) => {
+      const { methods, mean, se, decimals } = metrics[at];
+      const width = Math.max(280, Math.min(holder.clientWidth || 400, 900));
+      const left = Math.min(16 + 6.5 * Math.max(...methods.map((m) => m.length)), 0.42 * width);
+      const digits = mean.map((v) => aligned(v, decimals));
+      const right = width - 20 - 7 * Math.max(...digits.map((t) => t.length));
+      const [line, top] = [24, 6];
+      const bottom = top + line * methods.length;
+      const svg = add(holder, "svg", { class: "chart", viewBox: `0 0 ${width} ${bottom + 22}`, role: "img",
+        "aria-label": methods.map((name, i) => `${name} ${digits[i]}`).join(", ") });
+      const range = wider([Math.min(...mean.map((v, i) => v - se[i])), Math.max(...mean.map((v, i) => v + se[i]))]);
+      const px = (v) => left + ((v - range[0]) / (range[1] - range[0])) * (right - left);
+      for (const v of ticks(...range, 4)) {
+        add(svg, "path", { class: "axis", d: `M${px(v)},${top}V${bottom}` });
+        add(svg, "text", { x: px(v), y: bottom + 15, "text-anchor": "middle" }, number(v));
+      }
+      methods.forEach((name, i) => {
+        const y = top + line * (i + 0.5);
+        const fits = Math.floor((left - 12) / 6.3);
+        const label = add(svg, "text", { class: i === 0 ? "strong" : "", x: left - 8, y: y + 4, "text-anchor": "end" },
+          name.length > fits ? `${name.slice(0, fits - 1)}…` : name);
+        add(label, "title", {}, name);
+        if (se[i]) add(svg, "path", { class: "line rows-line", d: `M${px(mean[i] - se[i])},${y}H${px(mean[i] + se[i])}` });
+        const dot = add(svg, "circle", { class: "dot", cx: px(mean[i]), cy: y, r: 4.5 });
+        add(dot, "title", {}, `${name}: ${digits[i]}${se[i] ? ` ± ${number(se[i])}` : ""}`);
+        add(svg, "text", { class: i === 0 ? "strong" : "", x: width - 6, y: y + 4, "text-anchor": "end" }, digits[i]);
+      });
+    });
+  }
+
   function recall(parent, { curves }) {
     const last = (curve) => curve.recall.at(-1);
     const best = curves.reduce((a, b) => (last(b) > last(a) ? b : a));
@@ -131,9 +222,12 @@
     const height = Math.round(width < 500 ? width : 0.68 * width);
     const svg = add(parent, "svg", { class: "chart map", viewBox: `0 0 ${width} ${height}`, role: "img",
       "aria-label": `Map of ${kinds.map((kind) => `${kind.ids.length} ${kind.name}`).join(" and ")}` });
+    const box = { left: 8, top: 22, width: width - 16, height: height - 44 };
+    add(svg, "rect", { class: "edge", x: box.left, y: box.top, width: box.width, height: box.height });
+    const inner = add(svg, "clipPath", { id: "map-frame" });
+    add(inner, "rect", { x: box.left - 7, y: box.top - 7, width: box.width + 14, height: box.height + 14 });
     const axes = add(svg, "g");
-    const layer = add(svg, "g");
-    const titles = add(svg, "g");
+    const layer = add(svg, "g", { "clip-path": "url(#map-frame)" });
     const size = points.length > 2000 ? 2 : points.length > 400 ? 3 : 4.5;
     // Where one kind has colours, the other one is drawn first, so that it hides none of them.
     for (const p of [...points].sort((a, b) => (a.group !== null) - (b.group !== null))) {
@@ -164,29 +258,47 @@
     });
     let zoom = 1;
     let middle = [0, 0];
+    // So far out that nearly all points are inside; a few far ones, which would squeeze the rest, are drawn on the edge.
+    function reach(values) {
+      const sizes = values.map(Math.abs).sort((a, b) => a - b);
+      const [most, nearly] = [sizes.at(-1), sizes[Math.floor(0.99 * (sizes.length - 1))]];
+      return 1.05 * (most > 1.5 * nearly && nearly > 0 ? nearly : most) || 1;
+    }
+    function draw(p, isBeyond) {
+      const d = size * (isBeyond ? 1.4 : 1.15);
+      p.node.classList.toggle("beyond", isBeyond);
+      if (p.k === 0) {
+        for (const [name, value] of [["cx", p.x], ["cy", p.y]]) p.node.setAttribute(name, value.toFixed(1));
+      } else p.node.setAttribute("d", `M${p.x.toFixed(1)},${(p.y - d).toFixed(1)}l${d},${d}l${-d},${d}l${-d},${-d}Z`);
+    }
     function place() {
       const x = points.map((p) => kinds[p.k].z[fromX()][p.i] ?? 0);
       const y = points.map((p) => kinds[p.k].z[fromY()][p.i] ?? 0);
-      const reach = (v) => 1.08 * v.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-9);
       const [rx, ry] = [reach(x) / zoom, reach(y) / zoom];
       const [cx, cy] = zoom > 1 ? middle : [0, 0];
-      const px = (v) => ((v - cx + rx) / (2 * rx)) * width;
-      const py = (v) => height - ((v - cy + ry) / (2 * ry)) * height;
+      const px = (v) => box.left + (0.5 + (v - cx) / (2 * rx)) * box.width;
+      const py = (v) => box.top + (0.5 - (v - cy) / (2 * ry)) * box.height;
+      const within = (v, low, size) => Math.min(Math.max(v, low), low + size);
       axes.replaceChildren();
-      titles.replaceChildren();
-      add(axes, "path", { class: "axis", d: `M0,${py(0)}H${width}M${px(0)},0V${height}` });
-      add(titles, "text", { x: width - 4, y: Math.min(Math.max(py(0) - 5, 12), height - 4), "text-anchor": "end" }, `direction ${fromX() + 1} →`);
-      add(titles, "text", { x: Math.min(Math.max(px(0) + 5, 4), width - 90), y: 12 }, `↑ direction ${fromY() + 1}`);
+      const [zero, across] = [px(0), py(0)];
+      if (zero > box.left && zero < box.left + box.width) add(axes, "path", { class: "axis", d: `M${zero},${box.top}v${box.height}` });
+      if (across > box.top && across < box.top + box.height) add(axes, "path", { class: "axis", d: `M${box.left},${across}h${box.width}` });
+      add(axes, "text", { x: box.left + box.width, y: box.top + box.height + 15, "text-anchor": "end" }, `direction ${fromX() + 1} →`);
+      add(axes, "text", { x: box.left, y: box.top - 6 }, `↑ direction ${fromY() + 1}`);
+      let beyond = 0;
       points.forEach((p, i) => {
-        [p.x, p.y] = [px(x[i]), py(y[i])];
-        if (p.k === 0) { p.node.setAttribute("cx", p.x.toFixed(1)); p.node.setAttribute("cy", p.y.toFixed(1)); }
-        else {
-          const d = size * 1.15;
-          p.node.setAttribute("d", `M${p.x.toFixed(1)},${(p.y - d).toFixed(1)}l${d},${d}l${-d},${d}l${-d},${-d}Z`);
-        }
+        const [left, top] = [px(x[i]), py(y[i])];
+        const inside = [within(left, box.left, box.width), within(top, box.top, box.height)];
+        const isInside = inside[0] === left && inside[1] === top;
+        [p.x, p.y] = zoom > 1 ? [left, top] : inside;
+        p.isShown = zoom === 1 || isInside;
+        draw(p, p.isShown && !isInside);
+        beyond += p.isShown && !isInside;
       });
       moved = { cx, cy, rx, ry };
       at("map-out").disabled = zoom === 1;
+      at("map-beyond").textContent = beyond === 0 ? ""
+        : `${beyond} ${beyond === 1 ? "point lies" : "points lie"} farther out than the frame, and ${beyond === 1 ? "is drawn as a ring on its edge" : "are drawn as rings on its edge"}.`;
     }
     let moved = null;
 
@@ -202,7 +314,7 @@
       let [found, least] = [null, 18 ** 2];
       for (const p of points) {
         const distance = (p.x - x) ** 2 + (p.y - y) ** 2;
-        if (distance < least) [found, least] = [p, distance];
+        if (p.isShown && distance < least) [found, least] = [p, distance];
       }
       return found;
     }
@@ -226,7 +338,7 @@
     svg.addEventListener("pointerleave", () => show(null));
     svg.addEventListener("click", (event) => {
       const p = nearest(event);
-      if (p && at("search")) { at("search").value = p.id; at("search").dispatchEvent(new Event("input")); }
+      if (p && at("search")) at("pairs").dispatchEvent(new CustomEvent("entity", { detail: p }));
     });
 
     const search = at("map-search");
@@ -246,8 +358,11 @@
     search.addEventListener("input", find);
     function zoomBy(factor) {
       const found = search.value.trim() ? find() : [];
-      const centre = found.length ? [found[0].x, found[0].y] : [width / 2, height / 2];
-      middle = [moved.cx + (centre[0] / width - 0.5) * 2 * moved.rx, moved.cy + (0.5 - centre[1] / height) * 2 * moved.ry];
+      const centre = found.length ? [found[0].x, found[0].y] : [box.left + box.width / 2, box.top + box.height / 2];
+      middle = [
+        moved.cx + ((centre[0] - box.left) / box.width - 0.5) * 2 * moved.rx,
+        moved.cy + (0.5 - (centre[1] - box.top) / box.height) * 2 * moved.ry,
+      ];
       zoom = Math.min(64, Math.max(1, zoom * factor));
       show(null);
       place();
@@ -259,7 +374,10 @@
     svg.addEventListener("pointermove", (event) => {
       if (!dragged || !event.buttons) return;
       const [x, y] = inside(event);
-      middle = [dragged.from[0] - ((x - dragged.at[0]) / width) * 2 * moved.rx, dragged.from[1] + ((y - dragged.at[1]) / height) * 2 * moved.ry];
+      middle = [
+        dragged.from[0] - ((x - dragged.at[0]) / box.width) * 2 * moved.rx,
+        dragged.from[1] + ((y - dragged.at[1]) / box.height) * 2 * moved.ry,
+      ];
       place();
     });
     svg.addEventListener("pointerup", () => { dragged = null; });
@@ -268,32 +386,39 @@
 
   // ---------------------------------------------------------------- the table
 
-  function table({ names, rows, columns, row, column, score, rank, neighbors }) {
+  function table({ names, score: scoreName, rows, columns, decimals, lists }) {
     const text = ([ids, labels], i) => (labels && labels[i] ? `${labels[i]} ${ids[i]}` : ids[i]);
-    const listed = score.map((_, i) => ({
-      row: text(rows, row[i]), column: text(columns, column[i]), score: score[i], rank: rank[i],
-      neighbors: neighbors ? neighbors[i] : null, i,
-    }));
-    for (const pair of listed) pair.text = `${pair.row} ${pair.column}`.toLowerCase();
-    const heads = [["row", names[0]], ["column", names[1]], ["score", "score"], ["rank", "rank"]];
-    if (neighbors) heads.push(["neighbors", "neighbors"]);
+    const columnsOf = [["row", names[0]], ["column", names[1]], ["score", scoreName]];
+    if (decimals.lower !== undefined) columnsOf.push(["lower", "90 % between"]);
+    for (const name of ["percentile", "neighbors"]) if (decimals[name] !== undefined) columnsOf.push([name, name]);
+    columnsOf.push(["rank", "rank"]);
+    const pairs = Object.fromEntries(Object.entries(lists).map(([by, list]) => [by, list.score.map((_, i) => ({
+      ...Object.fromEntries(Object.keys(list).map((name) => [name, list[name][i]])), i,
+      names: { row: text(rows, list.row[i]), column: text(columns, list.column[i]) },
+    }))]));
+    for (const pair of Object.values(pairs).flat()) pair.text = `${pair.names.row} ${pair.names.column}`.toLowerCase();
     const [head, body] = [at("pairs").tHead, at("pairs").tBodies[0]];
-    let [shown, by, up, most] = [listed, null, true, 50];
+    let [listed, shown, by, up, most] = [[], [], null, true, 50];
 
     function entity(cell, [ids, labels], i) {
-      if (!labels || !labels[i]) { cell.textContent = ids[i]; return; }
+      if (!labels || !labels[i] || labels[i] === ids[i]) { cell.textContent = ids[i]; return; }
       add(cell, "span", {}, labels[i]);
       add(cell, "div", { class: "quiet small" }, ids[i]);
+    }
+    function words(pair, name) {
+      if (name === "rank") return String(pair.rank);
+      const value = aligned(pair[name], decimals[name]);
+      return name === "lower" ? `${value} – ${aligned(pair.upper, decimals.upper)}` : value;
     }
     function draw() {
       body.replaceChildren();
       for (const pair of shown.slice(0, most)) {
         const line = add(body, "tr");
-        entity(add(line, "td"), rows, row[pair.i]);
-        entity(add(line, "td"), columns, column[pair.i]);
-        for (const [name] of heads.slice(2)) add(line, "td", { class: "number" }, number(pair[name]));
+        entity(add(line, "td"), rows, pair.row);
+        entity(add(line, "td"), columns, pair.column);
+        for (const [name] of columnsOf.slice(2)) add(line, "td", { class: "number" }, words(pair, name));
       }
-      at("count").textContent = shown.length === 0 ? "Nothing matches."
+      at("count").textContent = shown.length === 0 ? "Nothing in this list matches."
         : `${Math.min(most, shown.length)} of ${shown.length}${shown.length < listed.length ? ` that match (${listed.length} in all)` : ""}`;
       at("more").hidden = shown.length <= most;
     }
@@ -303,28 +428,43 @@
       shown = wanted ? listed.filter((pair) => pair.text.includes(wanted)) : [...listed];
       if (by) {
         const sign = up ? 1 : -1;
-        const compare = by === "row" || by === "column" ? (a, b) => order.compare(a[by], b[by]) : (a, b) => (a[by] ?? -Infinity) - (b[by] ?? -Infinity);
+        const compare = by === "row" || by === "column" ? (a, b) => order.compare(a.names[by], b.names[by])
+          : (a, b) => (a[by] ?? -Infinity) - (b[by] ?? -Infinity);
         shown.sort((a, b) => sign * compare(a, b) || a.i - b.i);
       }
       most = 50;
       draw();
     }
     const line = add(head, "tr");
-    for (const [name, title] of heads) {
+    for (const [name, title] of columnsOf) {
       const cell = add(line, "th", { scope: "col", "aria-sort": "none", class: name === "row" || name === "column" ? "" : "number" });
       const button = add(cell, "button", { type: "button" }, title);
       button.addEventListener("click", () => {
         // Numbers are mostly wanted from the largest down, names and ranks from the first on.
-        up = by === name ? !up : !(name === "score" || name === "neighbors");
+        up = by === name ? !up : name === "row" || name === "column" || name === "rank";
         by = name;
         for (const other of line.cells) other.setAttribute("aria-sort", "none");
         cell.setAttribute("aria-sort", up ? "ascending" : "descending");
         arrange();
       });
     }
+    const buttons = [...document.querySelectorAll("[data-list]")];
+    function choose(list) {
+      listed = pairs[list];
+      for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.list === list));
+      for (const note of document.querySelectorAll("[data-note]")) note.hidden = note.dataset.note in pairs && note.dataset.note !== list;
+      by = null;
+      for (const other of line.cells) other.setAttribute("aria-sort", "none");
+      arrange();
+    }
+    for (const button of buttons) button.addEventListener("click", () => choose(button.dataset.list));
+    at("pairs").addEventListener("entity", ({ detail: { id, k } }) => {
+      at("search").value = id;
+      choose(k === 1 && pairs.columns ? "columns" : "rows");
+    });
     at("search").addEventListener("input", arrange);
     at("more").addEventListener("click", () => { most += 200; draw(); });
-    arrange();
+    choose(pairs.pairs ? "pairs" : "rows");
   }
 
   // ---------------------------------------------------------------- all of it
@@ -332,5 +472,9 @@
   if (DATA.scree) scree(at("scree-chart"), DATA.scree);
   if (DATA.map) map(at("map-chart"), DATA.map);
   if (DATA.recommendations) table(DATA.recommendations);
-  if (DATA.recall) recall(at("recall-chart"), DATA.recall);
+  if (DATA.calibration && DATA.calibration.length) calibration(at("calibration"), DATA.calibration);
+  if (DATA.evaluation) {
+    if (DATA.evaluation.curves) recall(at("recall-chart"), DATA.evaluation);
+    else graded(at("graded-chart"), DATA.evaluation);
+  }
 })();

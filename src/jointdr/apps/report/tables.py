@@ -26,7 +26,7 @@ class About:
 
     @staticmethod
     def of(model: Any, rows: Any, columns: Any, color: str | None, label: str | None) -> About:
-        """Look up columns of the tables by the ids of the model."""
+        """Look up columns of the tables by the ids of the model; names are by default those that it keeps."""
         tables = (rows, columns) if hasattr(model, "row_ids_") else (None, None)
         for name, column in (("color", color), ("label", label)):
             if column is not None and not any(table is not None and column in table.columns for table in tables):
@@ -38,6 +38,8 @@ class About:
         ids = (model.row_ids_, model.column_ids_) if hasattr(model, "row_ids_") else (None, None)
         values = [_looked_up(table, i, color) for table, i in zip(tables, ids, strict=True)]
         named = [_looked_up(table, i, label) for table, i in zip(tables, ids, strict=True)]
+        kept = getattr(model, "labels_", (None, None))  # of the tables that the model was fitted to
+        named = [own if found is None else found for found, own in zip(named, kept, strict=True)]
         labels = [None if found is None else ["" if v != v or v is None else str(v) for v in found] for found in named]
         legend, grouped, is_scale = _group(values)
         return About(color, (labels[0], labels[1]), legend, (grouped[0], grouped[1]), is_scale)
