@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from jointdr.data.columns import (
     FEWEST,
     KINDS,
+    NAMES,
     NUMBERS,
     RARE,
     Column,
@@ -86,6 +87,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         frame = as_frame(X)
         known = {str(name) for name in frame.columns}
         for argument, given in (("use", self.use or ()), ("drop", self.drop)):
+            if isinstance(given, str):
+                raise TypeError(f"{argument}={given!r} must be a list of names of columns: {argument}=[{given!r}].")
             if missing := [name for name in given if name not in known]:
                 raise ValueError(f"{argument} names a column {missing[0]!r}, but there are {list_some(sorted(known))}.")
         numbers, columns = number_columns(frame), []
@@ -142,7 +145,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "columns_")
         frame = as_frame(X)
-        encoded, strange = self._encode(frame)
+        encoded, gaps, strange = self._encode(frame)
         given, used = {str(name) for name in frame.columns}, self._of_kinds((*NUMBERS, "category"))
         absent = [column.name for column in used if column.name not in given]
         more = sorted(given.difference(self.feature_names_in_))
@@ -155,9 +158,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             "without the columns": absent,
             "with columns that the fitted table did not have, which are not used:": more,
             "with values that it has no place for, in": strange,
+            "with gaps in": gaps,
         }
         if found := "; ".join(f"{what} {list_some(names)}" for what, names in said.items() if names):
-            filled = " What is missing is filled in." if absent or strange else ""
+            filled = " What is missing is filled in." if absent or strange or gaps else ""
             warnings.warn(f"A table is given {found}.{filled}", TableWarning, stacklevel=3)
         return encoded
 
@@ -166,21 +170,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         frame = as_frame(X)
         return self.fit(frame)._encode(frame)[0]
 
-    def _encode(self, frame: Any) -> tuple[Array, list[str]]:
-        """Features, and values of columns that could not be understood."""
+    def _encode(self, frame: Any) -> tuple[Array, list[str], list[str]]:
+        """Features, columns with gaps, and values of columns that could not be understood."""
         import pandas as pd
 
         where = {str(name): name for name in frame.columns}
-        gaps = pd.Series([None] * len(frame), dtype=object)
+        nothing = pd.Series([None] * len(frame), dtype=object)
         cleaned: dict[str, Any] = {}
-        strange = []
+        gaps, strange = [], []
         for column in self._of_kinds((*NUMBERS, "category")):
-            values = frame[where[column.name]] if column.name in where else gaps
-            cleaned[column.name], unknown = clean_column(values, column)
+            values = frame[where[column.name]] if column.name in where else nothing
+            cleaned[column.name], missing, unknown = clean_column(values, column)
+            if column.name in where and missing.any():
+                gaps.append(f"{column.name!r} ({np.count_nonzero(missing)})")
             strange += [f"{column.name!r} {unknown!r}"] if unknown is not None else []
         if not cleaned:
-            return np.zeros((len(frame), 0)), strange
-        return np.asarray(self.transformer_.transform(pd.DataFrame(cleaned)), dtype=float), strange
+            return np.zeros((len(frame), 0)), gaps, strange
+        return np.asarray(self.transformer_.transform(pd.DataFrame(cleaned)), dtype=float), gaps, strange
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """The names of the features."""
@@ -214,13 +220,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             for c in self._of_kinds((*NUMBERS, "category"))
             if c.n_missing
         ]
-        said = []
-        if left:
-            said.append(f"columns left out: {list_some(left)}")
-        if gaps:
-            said.append(f"gaps filled in: {list_some(gaps)}")
-        if said:
-            warnings.warn(f"The table of {kind!r}: {'; '.join(said)}.", TableWarning, stacklevel=4)
+        names = [f"{c.name!r}" for c in self._of_kinds(("name",)) if not NAMES.search(c.name)]
+        said = {"columns left out": left, "gaps filled in": gaps, "taken as names, not as features": names}
+        if found := "; ".join(f"{what}: {list_some(which)}" for what, which in said.items() if which):
+            warnings.warn(f"The table of {kind!r}: {found}.", TableWarning, stacklevel=4)
 
     # ---------------------------------------------------------------- files
 
