@@ -1,7 +1,8 @@
 """Input, checked once: views, responses, dyads with their ids and scores, splits."""
 
-from jointdr.data.columns import is_frame, list_some
+from jointdr.data.columns import has_numbers_alone, is_frame, list_some
 from jointdr.data.dyads import Dyads, refuse_dyads
+from jointdr.data.encoding import Encoders, apply_encoders, fit_encoders
 from jointdr.data.groups import Groups, fold_groups, minor_groups
 from jointdr.data.ids import Entities, as_ids, entities, entities_of_numbers, index_of
 from jointdr.data.pairs import PairsWarning, Unmatched, UnmatchedWarning, choose_score, scores_in
@@ -18,6 +19,8 @@ from jointdr.data.views import (
     checked_weight,
     column_positions,
     default_name,
+    in_order,
+    named_groups,
     raise_if_not_finite,
     split_columns,
 )
@@ -27,6 +30,7 @@ __all__ = [
     "By",
     "Duplicates",
     "Dyads",
+    "Encoders",
     "Entities",
     "Groups",
     "HeavyTailWarning",
@@ -40,6 +44,7 @@ __all__ = [
     "Unmatched",
     "UnmatchedWarning",
     "Views",
+    "apply_encoders",
     "as_ids",
     "as_views",
     "checked_numbers",
@@ -51,14 +56,18 @@ __all__ = [
     "default_name",
     "entities",
     "entities_of_numbers",
+    "fit_encoders",
     "fit_transform_of",
     "fold_groups",
+    "has_numbers_alone",
+    "in_order",
     "index_of",
     "indicators",
     "is_frame",
     "is_implicit",
     "list_some",
     "minor_groups",
+    "named_groups",
     "new_similarities",
     "raise_if_not_finite",
     "refuse_dyads",

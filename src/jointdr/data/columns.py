@@ -266,6 +266,23 @@ def is_plain(X: Any) -> bool:
     return bool(np.isfinite(values).all() and (len(values) < 2 or (values != values[0]).any(axis=0).all()))
 
 
+def has_numbers_alone(X: Any) -> bool:
+    """Whether a table of pandas or polars has NumPy's own numbers and no gaps, or is sparse; infinity counts as one."""
+    if hasattr(X, "iloc"):
+        if any(type(dtype).__name__ == "SparseDtype" for dtype in X.dtypes):
+            return True
+        return all(is_number_type(dtype) for dtype in X.dtypes) and not X.isna().to_numpy().any()
+    return all(_is_of_numbers(X[name]) for name in X.columns)
+
+
+def _is_of_numbers(values: Any) -> bool:
+    """Whether a column of polars has numbers alone."""
+    kind = str(values.dtype)
+    if values.null_count() or not kind.startswith(("Int", "UInt", "Float", "Boolean")):
+        return False
+    return not (kind.startswith("Float") and values.is_nan().any())
+
+
 def choose_name(columns: Sequence[Column]) -> Column | None:
     """The column that names entities: one that is called so, or else the first whose text does."""
     named = [column for column in columns if column.kind == "name"]

@@ -240,9 +240,10 @@ class Dyads:
         duplicates : {"error", "mean", "sum", "max", "last"}
             What is done then with samples of the same pair.
         """
-        views, Y, tables = scores_of_samples(X, y, deduplicate, duplicates)
+        views, Y, tables, encoders = scores_of_samples(X, y, deduplicate, duplicates)
         dyads = cls(Y, tables[0], tables[1], "stored", names=(views.names[0], views.names[1]))
         dyads.feature_names = (views.feature_names[0], views.feature_names[1])
+        dyads.encoders = (encoders[0], encoders[1])
         return dyads
 
     # ---------------------------------------------------------------- what there is

@@ -91,7 +91,7 @@ def entities_of_numbers(X: Any, name: str) -> Entities:
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) == 2 and shape[0] > 0 and shape[1] == 0:
         return Entities(np.zeros(shape), ids=ids)
-    views = Views(**{name: X})
+    views = Views(**{name: X}).as_numbers()
     raise_if_not_finite(views)
     return Entities(to_numpy(views.arrays[0]), views.feature_names[0], ids)
 

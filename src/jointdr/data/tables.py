@@ -143,6 +143,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Columns that are missing are filled in as gaps are.
         """
+        return self.transform_named(X, "A table")
+
+    def transform_named(self, X: Any, name: str) -> Array:
+        """The same for a table that has a name in messages."""
         check_is_fitted(self, "columns_")
         frame = as_frame(X)
         encoded, gaps, strange = self._encode(frame)
@@ -151,7 +155,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         more = sorted(given.difference(self.feature_names_in_))
         if used and len(absent) == len(used):
             raise ValueError(
-                f"A table has none of the features that were fitted, {list_some(absent)}, but "
+                f"{name} has none of the features that were fitted, {list_some(absent)}, but "
                 f"{list_some(more) or 'no others'}: give its columns the names of these."
             )
         said = {
@@ -162,7 +166,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         }
         if found := "; ".join(f"{what} {list_some(names)}" for what, names in said.items() if names):
             filled = " What is missing is filled in." if absent or strange or gaps else ""
-            warnings.warn(f"A table is given {found}.{filled}", TableWarning, stacklevel=3)
+            warnings.warn(f"{name} is given {found}.{filled}", TableWarning, stacklevel=4)
         return encoded
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Array:
@@ -226,6 +230,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             warnings.warn(f"The table of {kind!r}: {found}.", TableWarning, stacklevel=4)
 
     # ---------------------------------------------------------------- files
+
+    @classmethod
+    def of_numbers(cls, names: Sequence[str], means: Array) -> Self:
+        """The encoder of a table of numbers alone, with these columns and means."""
+        encoder = cls()
+        encoder.columns_ = tuple(Column(str(name), "number", float(mean)) for name, mean in zip(names, means, strict=True))
+        encoder.n_features_in_, encoder.names_, encoder.id_column_ = len(encoder.columns_), None, None
+        encoder.feature_names_in_ = np.array([column.name for column in encoder.columns_], dtype=object)
+        return encoder
 
     def to_arrays(self, prefix: str) -> dict[str, Array]:
         """The treatment of all columns as plain arrays."""
@@ -299,7 +312,7 @@ def encode_table(X: Any, name: str, encoder: TableEncoder | None = None) -> tupl
     if hasattr(encoder, "columns_"):
         assert encoder is not None
         same = plain and [str(c) for c in X.columns] == encoder.feature_names_in_.tolist() and encoder.keeps_numbers
-        return encoder, None if same else encoder.transform(X)
+        return encoder, None if same else encoder.transform_named(X, f"The new table of {name!r}")
     if encoder is None and plain:
         return (TableEncoder().fit(X) if all(isinstance(c, str) for c in X.columns) else None), None
     encoder = TableEncoder() if encoder is None else clone(encoder)
