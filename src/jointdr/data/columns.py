@@ -164,7 +164,7 @@ def _of_text(name: str, texts: Texts, is_wanted: bool, is_categorical: bool) -> 
 
 
 def clean_column(values: Any, column: Column) -> tuple[Array, Array, str | None]:
-    """A column as its transformer takes it, where it has gaps, and a value that it has no place for, if there is one."""
+    """A column as its transformer takes it, where it has gaps, and a value that it has no place for, if any."""
     texts = as_texts(values)
     if column.kind == "category":
         return _clean_levels(texts_of(values) if texts is None else texts, column)

@@ -222,8 +222,9 @@ def separate_ids(table: Any, id_column: str | None, name: str) -> tuple[Any, Arr
             return table, ids
         id_column = next(iter(table.columns))
     ids = as_ids(column_of(table, id_column, name), f"column {id_column!r} of {name!r}")
-    if not hasattr(table, "iloc"):
-        table = as_frame(table)
+    table = as_frame(table)
+    if (index := _name_of_index(table)) is not None and index not in table.columns:
+        table = table.reset_index()  # which may name the entities
     return table.drop(columns=[id_column]).set_axis(pd_index(ids, id_column), axis=0), ids
 
 

@@ -94,11 +94,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         numbers, columns = number_columns(frame), []
         for name in frame.columns:
             label = str(name)
-            if label in self.drop or (self.use is not None and label not in self.use):
+            is_unused = self.use is not None and label not in self.use
+            if label in self.drop or (is_unused and not NAMES.search(label)):
                 columns.append(Column(label, "left out", note="as asked"))
-            else:
-                found = numbers.get(label)
-                columns.append(found or decide_column(frame[name], label, self.use is not None))
+                continue
+            found = numbers.get(label) or decide_column(frame[name], label, self.use is not None and not is_unused)
+            if is_unused and found.kind != "name":  # names are shown, and are no features
+                found = Column(label, "left out", note="as asked")
+            columns.append(found)
         self.n_features_in_ = len(columns)
         self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
         called = choose_name(columns)
@@ -235,7 +238,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def of_numbers(cls, names: Sequence[str], means: Array) -> Self:
         """The encoder of a table of numbers alone, with these columns and means."""
         encoder = cls()
-        encoder.columns_ = tuple(Column(str(name), "number", float(mean)) for name, mean in zip(names, means, strict=True))
+        encoder.columns_ = tuple(
+            Column(str(name), "number", float(mean)) for name, mean in zip(names, means, strict=True)
+        )
         encoder.n_features_in_, encoder.names_, encoder.id_column_ = len(encoder.columns_), None, None
         encoder.feature_names_in_ = np.array([column.name for column in encoder.columns_], dtype=object)
         return encoder

@@ -28,6 +28,8 @@ SIDES = ("row", "column")
 # The options that arguments for tables come from, for messages.
 OF_TABLES = {
     " See dyads.unmatched.": "",
+    "separated in another way, give separator=',' or separator='\\t'": "separated in another way, take commas or tabs",
+    "give separator=',' for example": "take commas or tabs",
     **{f"{side}_similarity": f"--{side}-similarity" for side in SIDES},
     "header=True": "--header",
     "header=False": "--no-header",
@@ -103,6 +105,8 @@ def dyads_of(source: TableFiles) -> Dyads:
             row=source.row,
             column=source.column,
             score=source.score,
+            row_id=source.row_id,
+            column_id=source.column_id,
             **similarities,
             **encoders,
             observed=source.observed,  # type: ignore[arg-type]
@@ -219,8 +223,9 @@ def table_of(
         id = encoder.id_column_
     if len(names) == 1:
         return read_attributes(path)
+    text = [] if encoder is None else [c.name for c in encoder.columns_ if c.kind in ("category", "name")]
     try:
-        return read_table(path, id=id, header=header)
+        return read_table(path, id=id, header=header, text=text)
     except ValueError as error:
         if id is None and fitted is None and (" was on line " in str(error) or "the id in column" in str(error)):
             raise ValueError(f"{error} If another column has the ids, name it with --{SIDES[side]}-id.") from None
@@ -259,7 +264,9 @@ def _entities(source: TableFiles, side: str, similarities: Any) -> Any:
         return None
     path = given[chosen[0]]
     if chosen[0] == f"--{side}s":
-        return table_of(path, side=SIDES.index(side), id=getattr(source, f"{side}_id"), header=source.header)
+        id = getattr(source, f"{side}_id")
+        table = table_of(path, side=SIDES.index(side), id=id, header=source.header)
+        return table if id is None else table.reset_index()  # a column that was named is taken as named
     if getattr(source, f"{side}_id") is not None:
         raise ValueError(f"--{side}-id is for --{side}s: leave it out.")
     from jointdr.datasets import read_edges
