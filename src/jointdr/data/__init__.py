@@ -5,6 +5,7 @@ from jointdr.data.dyads import Dyads, refuse_dyads
 from jointdr.data.encoding import Encoders, apply_encoders, fit_encoders
 from jointdr.data.groups import Groups, fold_groups, minor_groups
 from jointdr.data.ids import Entities, as_ids, entities, entities_of_numbers, index_of
+from jointdr.data.matching import match_columns
 from jointdr.data.pairs import PairsWarning, Unmatched, UnmatchedWarning, choose_score, scores_in
 from jointdr.data.response import Transform, checked_numbers, checked_response, classes, fit_transform_of, indicators
 from jointdr.data.scores import Duplicates, is_implicit, scores_of_pairs, values_at
@@ -66,6 +67,7 @@ __all__ = [
     "is_frame",
     "is_implicit",
     "list_some",
+    "match_columns",
     "minor_groups",
     "named_groups",
     "new_similarities",

@@ -10,10 +10,11 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jointdr.apps.cli.id_columns import choose_id_columns
 from jointdr.apps.cli.options import GroupFiles, TableFiles
 from jointdr.apps.cli.output import say
 from jointdr.runtime import column_index, table_lines
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 
 SIDES = ("row", "column")
+TABLES = ("pairs", "rows", "columns")
 
 # The options that arguments for tables come from, for messages.
 OF_TABLES = {
@@ -91,10 +93,12 @@ def dyads_of(source: TableFiles) -> Dyads:
     if [source.pairs, source.rows, source.columns].count(Path("-")) > 1:
         raise ValueError("Standard input, -, is read once only: write the other table to a file.")
     with in_terms_of_options(OF_TABLES | {" of pairs": f" of {source.pairs}", "'pairs'": str(source.pairs)}):
-        path = spooled(source.pairs, "--pairs")
-        pairs = read_text(path, header=source.header)
+        given_tables = {name: path for name in TABLES if (path := getattr(source, name)) is not None}
+        source = replace(source, **{name: spooled(path, f"--{name}") for name, path in given_tables.items()})
+        pairs = read_text(source.pairs, header=source.header)
         for given_name in filter(None, (source.row, source.column, source.score)):
-            column_index(path, list(pairs.columns), given_name)
+            column_index(source.pairs, list(pairs.columns), given_name)
+        source = choose_id_columns(source, pairs)
         similarities: dict[str, Any] = {f"{side}_similarity": _similarities(source, side) for side in SIDES}
         rows, columns = (_entities(source, side, similarities[f"{side}_similarity"]) for side in SIDES)
         encoders = _encoders(source, (rows, columns))
