@@ -150,6 +150,10 @@ def ids_of_entities(
 
     Similarities are brought into the order of the others, so their labels only count where there are no others.
     """
+    if given is not None and _order(of_features, as_ids(given, what)) is not None:
+        raise ValueError(
+            f"{what} has the ids of the feature table in another order: leave it out, as the table has them itself."
+        )
     if of_features is not None and of_scores is not None and not np.array_equal(of_features, of_scores):
         raise ValueError(
             f"The labels of Y and of the feature table disagree on {what}: give scores of the same entities, for "
@@ -157,10 +161,6 @@ def ids_of_entities(
         )
     if given is not None:
         ids = as_ids(given, what)
-        if _order(of_features, ids) is not None:
-            raise ValueError(
-                f"{what} has the ids of the feature table in another order: leave it out, as the table has them itself."
-            )
     else:
         if of_similarities is not None and len(of_similarities) != count:
             of_similarities = None  # an error of the matrix, where that is checked

@@ -132,17 +132,21 @@ def choose_score(pairs: Any, names: Sequence[str]) -> str | None:
 
 def _has_scores(pairs: Any, name: str) -> bool:
     """Whether at least half of what a column has are scores; one that is not is an error later."""
-    from pandas.api import types
-
     series = _series(pairs, name)
     try:
         texts = as_texts(series)
     except TypeError:
         return False  # lists, for example
     if texts is None:
-        return (types.is_numeric_dtype(series) or types.is_bool_dtype(series)) and bool(series.notna().any())
+        return _is_numeric(series) and bool(series.notna().any())
     known = int((~texts.gaps).sum())
     return known > 0 and int(texts.strange(_scores_of(texts)).sum()) < 0.5 * known
+
+
+def _is_numeric(values: Any) -> bool:
+    from pandas.api import types
+
+    return bool(types.is_numeric_dtype(values) or types.is_bool_dtype(values))
 
 
 def _scores_of(texts: Texts) -> Array:
@@ -170,10 +174,9 @@ def scores_in(values: Any, name: str) -> Array:
     """A column of scores of a pandas table as floats, NaN where there is none."""
     texts = as_texts(values)
     if texts is None:
-        try:
-            numbers = values.to_numpy(dtype=float, na_value=np.nan)
-        except (TypeError, ValueError):
-            raise ValueError(f"column {name!r} of pairs holds {values.dtype}, not scores.") from None
+        if not _is_numeric(values):
+            raise ValueError(f"column {name!r} of pairs holds {values.dtype}, not scores.")
+        numbers = values.to_numpy(dtype=float, na_value=np.nan)
     else:
         numbers = _scores_of(texts)
         if (strange := texts.strange(numbers)).any():
