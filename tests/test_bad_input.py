@@ -29,9 +29,13 @@ BAD_FITS = {
     "y too short": (lambda A, B, y: ((A, B), y[:-1]), "y has 29 entries but the views have 30 rows"),
     "NaN": (lambda A, B, y: ((with_entry(A, np.nan), B), y), "view 'a' contains NaN .*row 7, column 2"),
     "inf": (lambda A, B, y: ((A, with_entry(B, np.inf)), y), "view 'b' contains infinity .*row 7, column 2"),
-    "NaN in a frame": (
-        lambda A, B, y: ((pd.DataFrame(with_entry(A, np.nan), columns=list("wxyz")), B), y),
+    "infinity in a frame": (
+        lambda A, B, y: ((pd.DataFrame(with_entry(A, np.inf), columns=list("wxyz")), B), y),
         "row 7, column 'y'",
+    ),
+    "NaN in a frame without names": (
+        lambda A, B, y: ((pd.DataFrame(with_entry(A, np.nan)), B), y),
+        "row 7, column 2",
     ),
     "sparse NaN": (
         lambda A, B, y: ((sparse.csr_array(with_entry(A, np.nan)), B), y),

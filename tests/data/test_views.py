@@ -162,10 +162,10 @@ def test_names_must_differ():
 
 def test_columns_that_are_not_numbers_are_named():
     numbers = pd.DataFrame({"i": pd.array([1, None], dtype="Int64"), "c": pd.Categorical([1, 2]), "b": [True, False]})
-    np.testing.assert_array_equal(Views(numbers).arrays[0], [[1, 1, 1], [np.nan, 2, 0]])
+    np.testing.assert_array_equal(Views(numbers).as_numbers().arrays[0], [[1, 1, 1], [np.nan, 2, 0]])
     for strange in (["p", "q"], pd.Categorical(["p", "q"]), pd.date_range("2020", periods=2)):
-        with pytest.raises(ValueError, match=r"view 'a' holds values in column 's' .*OneHotEncoder"):
-            Views(numbers.assign(s=strange))
+        with pytest.raises(ValueError, match=r"view 'a' holds values in column 's' .*TableEncoder"):
+            Views(numbers.assign(s=strange)).as_numbers()
     with pytest.raises(ValueError, match="view 'a' should hold numbers, but got datetime64"):
         Views(np.array([["2020-01-01"]], dtype="datetime64[D]"))
 

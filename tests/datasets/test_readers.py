@@ -166,7 +166,7 @@ def test_from_files_to_dyads(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (changed(TABLE, 2, 2, "inf"), "line 2, column 'weight': 'inf'"),
+        (changed(TABLE, 2, 2, "inf"), "line 2, column 'weight': infinity"),
         (changed(TABLE, 3, 0, "000001"), "line 3: the id '000001' was on line 2 already"),
         (changed(TABLE, 3, 0, " "), "line 3: the id in column 'id' is empty"),
         (changed(TABLE, 1, 2, "age"), r"line 1: the column names \['age'\] occur more than once"),

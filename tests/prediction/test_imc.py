@@ -390,7 +390,7 @@ def test_a_loaded_model_predicts_bit_for_bit_the_same(grid, rng, tmp_path, init,
     assert again.intercept_ == model.intercept_
     assert (model.intercept_ != 0) == fit_intercept
     np.testing.assert_allclose(again.predict(frame[list("gfedcba")]), model.predict(frame), atol=1e-12)
-    with pytest.raises(ValueError, match="A table has none of the features that were fitted"):
+    with pytest.raises(ValueError, match="new table of 'a' has none of the features that were fitted"):
         again.predict(frame.rename(columns=str.upper))
     refitted = clone(again).fit(Y, frame, B)
     assert refitted.n_iter_ > 0

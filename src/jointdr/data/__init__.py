@@ -1,10 +1,12 @@
 """Input, checked once: views, responses, dyads with their ids and scores, splits."""
 
 from jointdr.data.chemistry import FINGERPRINTS, Fingerprint, fingerprints
-from jointdr.data.columns import is_frame, list_some
+from jointdr.data.columns import has_numbers_alone, is_frame, list_some
 from jointdr.data.dyads import Dyads, refuse_dyads
+from jointdr.data.encoding import Encoders, apply_encoders, fit_encoders
 from jointdr.data.groups import Groups, fold_groups, minor_groups
 from jointdr.data.ids import Entities, as_ids, entities, entities_of_numbers, index_of
+from jointdr.data.matching import match_columns
 from jointdr.data.pairs import PairsWarning, Unmatched, UnmatchedWarning, choose_score, scores_in
 from jointdr.data.response import Transform, checked_numbers, checked_response, classes, fit_transform_of, indicators
 from jointdr.data.scores import Duplicates, is_implicit, scores_of_pairs, values_at
@@ -21,6 +23,8 @@ from jointdr.data.views import (
     checked_weight,
     column_positions,
     default_name,
+    in_order,
+    named_groups,
     raise_if_not_finite,
     split_columns,
 )
@@ -32,6 +36,7 @@ __all__ = [
     "By",
     "Duplicates",
     "Dyads",
+    "Encoders",
     "Entities",
     "Fingerprint",
     "Groups",
@@ -47,6 +52,7 @@ __all__ = [
     "Unmatched",
     "UnmatchedWarning",
     "Views",
+    "apply_encoders",
     "as_ids",
     "as_views",
     "checked_numbers",
@@ -60,14 +66,19 @@ __all__ = [
     "entities",
     "entities_of_numbers",
     "fingerprints",
+    "fit_encoders",
     "fit_transform_of",
     "fold_groups",
+    "has_numbers_alone",
+    "in_order",
     "index_of",
     "indicators",
     "is_frame",
     "is_implicit",
     "list_some",
+    "match_columns",
     "minor_groups",
+    "named_groups",
     "new_similarities",
     "propagate_terms",
     "raise_if_not_finite",

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from jointdr.data.contents import CONTENTS, Content
-from jointdr.runtime import MISSING, Array
+from jointdr.data.texts import Texts, days_of, texts_of
+from jointdr.runtime import Array
 
 MOST_LEVELS = 30  # of a category that are features of their own, at most; those of fewer entities go together
 RARE, FEWEST = 0.01, 2  # the share, and the number, of entities below which a level, or a gap, is rare
@@ -22,8 +23,6 @@ CONSTANT = "constant where it is known"
 LONG_TEXT = "long text that nearly never repeats"
 MOSTLY = 0.9  # the share of numbers from which a column of text is one of numbers with gaps
 NAMES = re.compile(r"(^|[\s_.-])(name|label|symbol|title)$", re.IGNORECASE)
-BOOLEANS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"))
-DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 OTHER, ABSENT = "other", "missing"  # the levels of rare values and of gaps
 KINDS = ("number", "boolean", "date", "category", "name", "left out", *CONTENTS)
 NUMBERS = KINDS[:3]
@@ -80,10 +79,9 @@ def number_columns(frame: Any) -> dict[str, Column]:
     if not plain or len(frame) == 0:
         return {}
     values = frame[plain].to_numpy(dtype=float)
-    if np.isinf(values).any():
-        _require_finite(
-            values[:, np.isinf(values).any(axis=0)][:, 0], str(plain[int(np.isinf(values).any(axis=0).argmax())])
-        )
+    infinite = np.isinf(values).any(axis=0)
+    if infinite.any():
+        _require_finite(values[:, infinite][:, 0], str(plain[int(infinite.argmax())]))
     missing = np.isnan(values).sum(axis=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of columns without any value
@@ -93,7 +91,7 @@ def number_columns(frame: Any) -> dict[str, Column]:
         if gaps == len(frame):
             found[str(name)] = Column(str(name), "left out", note="no values")
         elif low == high:
-            found[str(name)] = Column(str(name), "left out", note="constant" if gaps == 0 else CONSTANT)
+            found[str(name)] = _of_one_value(str(name), texts_of(frame[name]))
         else:
             kind = "boolean" if frame[name].dtype.kind == "b" else "number"
             found[str(name)] = Column(str(name), kind, float(mean), int(gaps))
@@ -107,18 +105,21 @@ def is_number_type(dtype: Any) -> bool:
 
 def decide_column(values: Any, name: str, is_wanted: bool = False) -> Column:
     """The treatment of a column of a pandas table; one that is wanted is a feature though its text looks like names."""
-    text = as_text(values, name)
-    if text is None:
-        return _of_numbers(name, _kind_of(values), clean_numbers(values, name))
-    gaps = is_gap(text)
-    if not gaps.all() and not _is_categorical(values):
+    try:
+        texts, is_categorical = as_texts(values), _is_categorical(values)
+    except TypeError:
+        return Column(name, "left out", note=f"{values.dtype}, such as lists, which are neither numbers nor text")
+    if texts is None:
+        numbers = clean_numbers(values, name)
+        return _of_numbers(name, _kind_of(values), numbers) or _of_one_value(name, texts_of(values))
+    if len(texts.values) and not is_categorical:
         for kind in NUMBERS:
-            numbers = _parse(text, gaps, kind)
-            strange = np.isnan(numbers) & ~gaps
-            if strange.sum() <= (1.0 - MOSTLY) * (~gaps).sum():
-                such = f"{strange.sum()} not numbers, such as {text[strange][0]!r}" if strange.any() else ""
-                return _of_numbers(name, kind, _require_finite(numbers, name), such)
-    return _of_text(name, text, gaps, is_wanted, _is_categorical(values))
+            numbers = texts.numbers(kind)
+            strange = texts.strange(numbers)
+            if strange.sum() <= (1.0 - MOSTLY) * (~texts.gaps).sum():
+                such = _such(texts, strange, kind)
+                return _of_numbers(name, kind, _require_finite(numbers, name), such) or _of_one_value(name, texts)
+    return _of_text(name, texts, is_wanted, is_categorical)
 
 
 def fit_content(values: Any, name: str, kind: str, options: Mapping[str, Any]) -> Column:
@@ -134,33 +135,45 @@ def fit_content(values: Any, name: str, kind: str, options: Mapping[str, Any]) -
     return Column(name, kind, n_missing=int(lacks.sum()), note=note, content=content)
 
 
-def _of_numbers(name: str, kind: str, numbers: Array, note: str = "") -> Column:
+def _such(texts: Texts, strange: Array, kind: str) -> str:
+    if not strange.any():
+        return ""
+    return f"{strange.sum()} not {kind}s, such as {texts.values[texts.codes[strange][0]]!r}"
+
+
+def _of_numbers(name: str, kind: str, numbers: Array, note: str = "") -> Column | None:
+    """The treatment of numbers; None where they are all the same."""
     known = numbers[~np.isnan(numbers)]
-    missing = len(numbers) - len(known)
-    if len(known) == 0:
-        return Column(name, "left out", note="no values")
-    if known.min() == known.max():
-        return Column(name, "left out", note="constant" if missing == 0 else CONSTANT)
-    return Column(name, kind, float(known.mean()), missing, note=note)
+    if len(known) == 0 or known.min() == known.max():
+        return None
+    return Column(name, kind, float(known.mean()), len(numbers) - len(known), note=note)
 
 
-def _of_text(name: str, text: Array, gaps: Array, is_wanted: bool, is_categorical: bool) -> Column:
-    levels, counts = np.unique(text[~gaps].astype(str), return_counts=True)
-    missing, known = int(gaps.sum()), int((~gaps).sum())
+def _of_one_value(name: str, texts: Texts) -> Column:
+    """The treatment of a column that has one value, or none; where it is missing may be all that it tells apart."""
+    missing = int(texts.gaps.sum())
+    known = len(texts.codes) - missing
     if known == 0:
         return Column(name, "left out", note="no values")
-    if len(levels) == 1 and missing == 0:
-        return Column(name, "left out", note="constant")
-    if not is_wanted and not is_categorical:
-        if NAMES.search(name):
-            return Column(name, "name", n_missing=missing)
-        if len(levels) > DISTINCT * known and known >= ENOUGH:
-            is_long = np.median([len(value) for value in levels]) > LONG
-            return Column(name, "left out", note=LONG_TEXT) if is_long else Column(name, "name", n_missing=missing)
+    if len(texts.values) == 1 and min(known, missing) >= max(FEWEST, RARE * len(texts.codes)):
+        levels = (str(texts.values[0]), ABSENT)
+        return Column(name, "category", n_missing=missing, levels=levels)
+    return Column(name, "left out", note=CONSTANT if missing else "constant")
+
+
+def _of_text(name: str, texts: Texts, is_wanted: bool, is_categorical: bool) -> Column:
+    levels, counts, missing = texts.values, texts.counts, int(texts.gaps.sum())
+    known = len(texts.codes) - missing
+    if len(levels) < 2:
+        return _of_one_value(name, texts)
     order = np.argsort(-counts, kind="stable")
     kept = order[:MOST_LEVELS]
     if len(levels) > FEW:
-        kept = kept[counts[kept] >= max(FEWEST, RARE * len(text))]
+        kept = kept[counts[kept] >= max(FEWEST, RARE * len(texts.codes))]
+    is_distinct = len(levels) > DISTINCT * known and (known >= ENOUGH or len(kept) == 0)
+    if not is_wanted and not is_categorical and (NAMES.search(name) or is_distinct):
+        is_long = not NAMES.search(name) and np.median([len(value) for value in levels]) > LONG
+        return Column(name, "left out", note=LONG_TEXT) if is_long else Column(name, "name", n_missing=missing)
     if len(kept) == 0:
         return Column(name, "left out", note="text that nearly never repeats")
     found = levels[kept].tolist()
@@ -169,24 +182,30 @@ def _of_text(name: str, text: Array, gaps: Array, is_wanted: bool, is_categorica
     return Column(name, "category", n_missing=missing, levels=tuple(found))
 
 
-def clean_column(values: Any, column: Column) -> tuple[Array, str | None]:
-    """The values of a column as its transformer takes them, and one that it has no place for, if there is one."""
-    text = as_text(values, column.name)
+def clean_column(values: Any, column: Column) -> tuple[Array, Array, str | None]:
+    """A column as its transformer takes it, where it has gaps, and a value that it has no place for, if any."""
+    texts = as_texts(values)
     if column.kind == "category":
-        text = as_text(values.astype(object), column.name) if text is None else text
-        assert text is not None
-        gaps, is_level = is_gap(text), np.isin(text.astype(str), column.levels)
-        filled = [ABSENT if ABSENT in column.levels else column.levels[0]]  # the most frequent one
-        filled += [OTHER if OTHER in column.levels else filled[0]]
-        strange = ~is_level & ~gaps
-        found = np.where(is_level, text, np.where(gaps, filled[0], filled[1])).astype(object)
-        return found, str(text[strange][0]) if strange.any() and OTHER not in column.levels else None
-    if text is None:
-        return clean_numbers(values, column.name), None
-    gaps = is_gap(text)
-    numbers = _require_finite(_parse(text, gaps, column.kind), column.name)
-    strange = np.isnan(numbers) & ~gaps
-    return numbers, str(text[strange][0]) if strange.any() else None
+        return _clean_levels(texts_of(values) if texts is None else texts, column)
+    if texts is None:
+        if not values.isna().all() and (_kind_of(values) == "date") != (column.kind == "date"):
+            return np.full(len(values), np.nan), np.asarray(values.isna()), str(values.dropna().iloc[0])
+        numbers = clean_numbers(values, column.name)
+        return numbers, np.isnan(numbers), None
+    numbers = _require_finite(texts.numbers(column.kind), column.name)
+    strange = texts.strange(numbers)
+    return numbers, texts.gaps, str(texts.values[texts.codes[strange][0]]) if strange.any() else None
+
+
+def _clean_levels(texts: Texts, column: Column) -> tuple[Array, Array, str | None]:
+    """The levels of a category; a value that is none of them is "other" or, where there is no such, the first."""
+    of_gaps = ABSENT if ABSENT in column.levels else column.levels[0]
+    of_others = OTHER if OTHER in column.levels else column.levels[0]
+    is_level = np.isin(texts.values.astype(str), column.levels)
+    found = np.where(is_level, texts.values, of_others).astype(object)
+    strange = texts.values[~is_level]
+    other = str(strange[0]) if len(strange) and OTHER not in column.levels else None
+    return texts.spread(found, of_gaps), texts.gaps, other
 
 
 def is_frame(X: Any) -> bool:
@@ -204,28 +223,30 @@ def as_frame(X: Any) -> Any:
         frame = X.copy(deep=False)
     else:
         frame = pd.DataFrame({name: pd.Series(X[name].to_list()) for name in X.columns})
+    for name in [name for name, dtype in zip(frame.columns, frame.dtypes, strict=True) if _is_period(dtype)]:
+        frame[name] = frame[name].dt.to_timestamp()
     names = [str(name) for name in frame.columns]
     if twice := sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []:
         raise ValueError(f"A table has several columns of the same name: {list_some(twice)}. Rename or drop them.")
     return frame
 
 
-def as_text(values: Any, name: str) -> Array | None:
-    """The values of a column of text, or of objects, as str with gaps empty; None for numbers, booleans and dates."""
+def as_texts(values: Any) -> Texts | None:
+    """The texts of a column of text, categories or objects; None for numbers, booleans and dates."""
     from pandas.api import types
 
-    if not _is_categorical(values) and not (types.is_object_dtype(values) or types.is_string_dtype(values)):
+    if is_number_type(values.dtype):
         return None
-    given = np.asarray(values.astype(object))
-    if any(isinstance(value, (list, tuple, dict, set, np.ndarray)) for value in given):
-        raise ValueError(f"column {name!r} holds lists or arrays: make a column of each of their entries, or drop it.")
-    gaps = np.asarray(values.isna())
-    return np.array(["" if gap else str(value).strip() for value, gap in zip(given, gaps, strict=True)], dtype=object)
+    is_text = types.is_object_dtype(values) or types.is_string_dtype(values) or _is_categorical(values)
+    return texts_of(values) if is_text or _is_of_another_kind(values) else None
 
 
-def is_gap(text: Array) -> Array:
-    """Whether each text stands for a missing value."""
-    return np.array([value.lower() in MISSING for value in text], dtype=bool)
+def _is_of_another_kind(values: Any) -> bool:
+    """Whether it holds neither numbers nor booleans, dates or durations: intervals, for example."""
+    from pandas.api import types
+
+    kinds = (types.is_numeric_dtype, types.is_bool_dtype, types.is_datetime64_any_dtype, types.is_timedelta64_dtype)
+    return types.is_complex_dtype(values) or not any(is_of(values) for is_of in kinds)
 
 
 def clean_numbers(values: Any, name: str) -> Array:
@@ -236,9 +257,7 @@ def clean_numbers(values: Any, name: str) -> Array:
     if is_number_type(values.dtype):
         return _require_finite(values.to_numpy(dtype=float), name)
     if types.is_datetime64_any_dtype(values) or types.is_timedelta64_dtype(values):
-        return _days(values)
-    if types.is_complex_dtype(values) or not (types.is_numeric_dtype(values) or types.is_bool_dtype(values)):
-        raise ValueError(f"column {name!r} holds {values.dtype}, which are no numbers: convert or drop it.")
+        return days_of(values)
     return _require_finite(np.asarray(pd.to_numeric(values).to_numpy(dtype=float, na_value=np.nan)), name)
 
 
@@ -250,6 +269,10 @@ def display_names(frame: Any, name: str) -> Array:
     )
 
 
+def _is_period(dtype: Any) -> bool:
+    return type(dtype).__name__ == "PeriodDtype"
+
+
 def is_plain(X: Any) -> bool:
     """Whether a table needs no encoding: it has finite numbers alone, no column of them constant, or is sparse."""
     if not hasattr(X, "iloc"):  # polars
@@ -258,8 +281,25 @@ def is_plain(X: Any) -> bool:
         return True
     if not all(is_number_type(dtype) for dtype in X.dtypes):
         return False
-    values = X.to_numpy()
+    values = X.to_numpy(dtype=None if len(set(X.dtypes)) == 1 else float)
     return bool(np.isfinite(values).all() and (len(values) < 2 or (values != values[0]).any(axis=0).all()))
+
+
+def has_numbers_alone(X: Any) -> bool:
+    """Whether a table of pandas or polars has NumPy's own numbers and no gaps, or is sparse; infinity counts as one."""
+    if hasattr(X, "iloc"):
+        if any(type(dtype).__name__ == "SparseDtype" for dtype in X.dtypes):
+            return True
+        return all(is_number_type(dtype) for dtype in X.dtypes) and not X.isna().to_numpy().any()
+    return all(_is_of_numbers(X[name]) for name in X.columns)
+
+
+def _is_of_numbers(values: Any) -> bool:
+    """Whether a column of polars has numbers alone."""
+    kind = str(values.dtype)
+    if values.null_count() or not kind.startswith(("Int", "UInt", "Float", "Boolean")):
+        return False
+    return not (kind.startswith("Float") and values.is_nan().any())
 
 
 def choose_name(columns: Sequence[Column]) -> Column | None:
@@ -278,34 +318,6 @@ def _kind_of(values: Any) -> str:
 
 def _is_categorical(values: Any) -> bool:
     return type(values.dtype).__name__ == "CategoricalDtype"
-
-
-def _parse(text: Array, gaps: Array, kind: str) -> Array:
-    """Numbers, booleans or dates out of text; NaN for gaps and what is none."""
-    import pandas as pd
-
-    found = np.full(len(text), np.nan)
-    known = text[~gaps]
-    if kind == "number":
-        found[~gaps] = pd.to_numeric(pd.Series(known, dtype=object), errors="coerce").to_numpy(dtype=float)
-    elif kind == "boolean":
-        words = [value.lower() for value in known]
-        true, false = max(BOOLEANS, key=lambda pair: sum(word in pair for word in words))
-        found[~gaps] = [{true: 1.0, false: 0.0}.get(word, np.nan) for word in words]
-    else:
-        dates = pd.Series([value if DATE.fullmatch(value) else None for value in known], dtype=object)
-        found[~gaps] = _days(pd.to_datetime(dates, errors="coerce", utc=True, format="ISO8601"))
-    return found
-
-
-def _days(values: Any) -> Array:
-    """Dates as days since 1970, durations as days."""
-    import pandas as pd
-    from pandas.api import types
-
-    if types.is_datetime64_any_dtype(values):
-        values = pd.to_datetime(values, utc=True) - pd.Timestamp(0, tz="UTC")
-    return np.asarray(values / pd.Timedelta(days=1), dtype=float)
 
 
 def _require_finite(numbers: Array, name: str) -> Array:

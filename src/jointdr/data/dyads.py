@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from jointdr.data.ids import checked_names, entities, ids_of_entities, index_ids, scores_in_order
+from jointdr.data.ids import as_ids, checked_names, entities, ids_of_entities, index_ids, scores_in_order
 from jointdr.data.matching import match_columns
 from jointdr.data.pairs import Observed, Unmatched, choose_observed, join_scores, read_listed
 from jointdr.data.samples import PairRows, scores_of_samples
@@ -133,11 +133,15 @@ class Dyads:
         self.feature_names = (sides[0].feature_names, sides[1].feature_names)
         self.encoders = (sides[0].encoder, sides[1].encoder)
         self.labels: Labels = (sides[0].labels, sides[1].labels)
-        Y, observed = scores_in_order(Y, observed, (sides[0].ids, sides[1].ids))
+        given_ids = (row_ids, column_ids)
+        orders = [
+            sides[k].ids if given is None else as_ids(given, f"{SIDES[k]}_ids") for k, given in enumerate(given_ids)
+        ]
+        Y, observed = scores_in_order(Y, observed, orders)
         self.Y = checked_scores(Y, (self.A.shape[0], self.B.shape[0]), self.names, observed)
         self.is_complete = observed is None
         similarities, ids = [], []
-        for k, (given, S) in enumerate(zip((row_ids, column_ids), (row_similarity, column_similarity), strict=True)):
+        for k, (given, S) in enumerate(zip(given_ids, (row_similarity, column_similarity), strict=True)):
             argument = f"{SIDES[k]}_similarity"
             named, of_scores = name_similarities(S, argument), index_ids(Y, f"the {AXES[k]} of Y", AXES[k])
             labels = (sides[k].ids, of_scores, labels_of_similarities(named, argument))
@@ -239,9 +243,10 @@ class Dyads:
         duplicates : {"error", "mean", "sum", "max", "last"}
             What is done then with samples of the same pair.
         """
-        views, Y, tables = scores_of_samples(X, y, deduplicate, duplicates)
+        views, Y, tables, encoders = scores_of_samples(X, y, deduplicate, duplicates)
         dyads = cls(Y, tables[0], tables[1], "stored", names=(views.names[0], views.names[1]))
         dyads.feature_names = (views.feature_names[0], views.feature_names[1])
+        dyads.encoders = (encoders[0], encoders[1])
         return dyads
 
     # ---------------------------------------------------------------- what there is

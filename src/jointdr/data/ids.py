@@ -73,8 +73,9 @@ def entities(X: Any, name: str, encoder: TableEncoder | None = None) -> Entities
 def _with_ids_as_index(X: Any, encoder: TableEncoder | None) -> Any:
     """A table whose ids stand in the column in which a fitted table had them, with these as its index."""
     column = getattr(encoder, "id_column_", None)
-    if column is None or not hasattr(X, "iloc") or column not in X.columns or index_ids(X, "the index") is not None:
+    if column is None or column not in X.columns or index_ids(X, "the index") is not None:
         return X
+    X = as_frame(X)
     ids = as_ids(X[column], f"column {column!r}")
     return X.drop(columns=[column]).set_axis(list(ids), axis=0)
 
@@ -90,7 +91,7 @@ def entities_of_numbers(X: Any, name: str) -> Entities:
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) == 2 and shape[0] > 0 and shape[1] == 0:
         return Entities(np.zeros(shape), ids=ids)
-    views = Views(**{name: X})
+    views = Views(**{name: X}).as_numbers()
     raise_if_not_finite(views)
     return Entities(to_numpy(views.arrays[0]), views.feature_names[0], ids)
 
@@ -149,6 +150,10 @@ def ids_of_entities(
 
     Similarities are brought into the order of the others, so their labels only count where there are no others.
     """
+    if given is not None and _order(of_features, as_ids(given, what)) is not None:
+        raise ValueError(
+            f"{what} has the ids of the feature table in another order: leave it out, as the table has them itself."
+        )
     if of_features is not None and of_scores is not None and not np.array_equal(of_features, of_scores):
         raise ValueError(
             f"The labels of Y and of the feature table disagree on {what}: give scores of the same entities, for "
@@ -167,25 +172,44 @@ def ids_of_entities(
 
 
 def scores_in_order(Y: Any, observed: Any, ids: Sequence[Array | None]) -> tuple[Any, Any]:
-    """A DataFrame of scores, and the mask of those that are observed, with rows and columns in the order of these ids.
+    """Scores and the mask of those that are observed, with rows and columns in the order of these ids.
 
-    Other labels than these ids are left to `ids_of_entities`, which refuses them.
+    A mask with labels of its own is brought into order by these, another one goes with Y. Other labels of Y than these
+    ids are left to `ids_of_entities`, which refuses them.
     """
-    for axis, own in enumerate(ids):
+    for axis, given in enumerate(ids):
         labels = index_ids(Y, f"the {AXES[axis]} of Y", AXES[axis])
-        if labels is None or own is None or len(labels) != len(own) or np.array_equal(labels, own):
-            continue
-        where = index_of(labels)
-        if any(name not in where for name in own.tolist()):
-            continue
-        at = np.array([where[name] for name in own.tolist()])
-        Y = Y.iloc[at] if axis == 0 else Y.iloc[:, at]
-        if hasattr(observed, "iloc"):
-            observed = observed.iloc[at] if axis == 0 else observed.iloc[:, at]
-        elif observed is not None and not isinstance(observed, str):
-            mask = sparse.csr_array(observed) if is_sparse(observed) else np.asarray(observed)
-            observed = mask[at] if axis == 0 else mask[:, at]
+        own = labels if given is None else given
+        of_mask = index_ids(observed, f"the {AXES[axis]} of observed", AXES[axis])
+        at = _order(labels, own)
+        at_mask = at if of_mask is None else _order(of_mask, own)
+        if of_mask is not None and own is not None and at_mask is None and not np.array_equal(of_mask, own):
+            raise ValueError(
+                f"The labels of observed and of {'Y' if given is None else 'the entities'} disagree on their "
+                f"{AXES[axis]}: give a mask of the same pairs, for example observed.loc[Y.index, Y.columns]."
+            )
+        Y = Y if at is None else _take_along(Y, at, axis)
+        observed = observed if at_mask is None or observed is None else _take_along(observed, at_mask, axis)
     return Y, observed
+
+
+def _order(labels: Array | None, ids: Array | None) -> Array | None:
+    """Where each id stands among labels that are the same in another order; None where they are not."""
+    if labels is None or ids is None or len(labels) != len(ids) or np.array_equal(labels, ids):
+        return None
+    where = index_of(labels)
+    if any(name not in where for name in ids.tolist()):
+        return None
+    return np.array([where[name] for name in ids.tolist()])
+
+
+def _take_along(table: Any, at: Array, axis: int) -> Any:
+    if isinstance(table, str):  # "stored"
+        return table
+    if hasattr(table, "iloc"):
+        return table.iloc[at] if axis == 0 else table.iloc[:, at]
+    table = sparse.csr_array(table) if is_sparse(table) else np.asarray(table)
+    return table[at] if axis == 0 else table[:, at]
 
 
 def separate_ids(table: Any, id_column: str | None, name: str) -> tuple[Any, Array]:
@@ -198,8 +222,9 @@ def separate_ids(table: Any, id_column: str | None, name: str) -> tuple[Any, Arr
             return table, ids
         id_column = next(iter(table.columns))
     ids = as_ids(column_of(table, id_column, name), f"column {id_column!r} of {name!r}")
-    if not hasattr(table, "iloc"):
-        table = as_frame(table)
+    table = as_frame(table)
+    if (index := _name_of_index(table)) is not None and index not in table.columns:
+        table = table.reset_index()  # which may name the entities
     return table.drop(columns=[id_column]).set_axis(pd_index(ids, id_column), axis=0), ids
 
 

@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.data.columns import as_text, is_gap, list_some
+from jointdr.data.columns import as_texts, list_some
 from jointdr.data.ids import as_ids, column_of, index_of
 from jointdr.data.scores import Duplicates, scores_of_pairs
+from jointdr.data.texts import Texts, texts_of
 from jointdr.runtime import Array, as_number, check_choice
 
 Observed = Literal["auto", "all", "stored"] | None
@@ -66,7 +67,7 @@ class Listed:
     rows: Array
     columns: Array
     scores: Array
-    is_graded: bool  # whether they have scores that are not all 1
+    is_graded: bool  # whether there are other scores than 0 and 1
     name: str | None = None  # the column of graded scores
 
 
@@ -91,7 +92,7 @@ def read_listed(pairs: Any, row: str | None, column: str | None, score: str | No
         for name in (row, column)
     )
     values = values[kept]
-    is_graded = bool((values != 1).any())
+    is_graded = not np.isin(values, (0, 1)).all()
     return Listed(i, j, values, is_graded, str(score) if is_graded else None)
 
 
@@ -112,10 +113,17 @@ def choose_score(pairs: Any, names: Sequence[str]) -> str | None:
 
     Of the files of STRING, with a column for each kind of evidence, the one of all together.
     """
-    if COMBINED in names and _has_numbers(pairs, COMBINED):
+    if COMBINED in names and _has_scores(pairs, COMBINED):
         return COMBINED
-    numbers = [name for name in names if _has_numbers(pairs, name)]
+    numbers = [name for name in names if _has_scores(pairs, name)]
     if numbers and (numbers[0] == names[0] or len(numbers) == 1):
+        if others := numbers[1:]:
+            warnings.warn(
+                f"Scores are taken from column {numbers[0]!r} of pairs; {list_some([repr(n) for n in others])} "
+                f"could be scores too: score={others[0]!r} takes them.",
+                PairsWarning,
+                stacklevel=5,
+            )
         return numbers[0]
     if numbers:
         raise ValueError(
@@ -123,23 +131,40 @@ def choose_score(pairs: Any, names: Sequence[str]) -> str | None:
         )
     if names:
         warnings.warn(
-            f"No column of pairs beside the ids has numbers, but {list_some(names)}: every listed pair scores 1.",
+            f"No column of pairs beside the ids has scores, but {list_some(names)}: every listed pair scores 1.",
             PairsWarning,
             stacklevel=5,
         )
     return None
 
 
-def _has_numbers(pairs: Any, name: str) -> bool:
-    """Whether at least half of what a column has are numbers; one that is not is an error later."""
+def _has_scores(pairs: Any, name: str) -> bool:
+    """Whether at least half of what a column has are scores; one that is not is an error later."""
     series = _series(pairs, name)
-    text = as_text(series, name)
-    if text is None:
-        from pandas.api import types
+    try:
+        texts = as_texts(series)
+    except TypeError:
+        return False  # lists, for example
+    if texts is None:
+        return _is_numeric(series) and bool(series.notna().any())
+    known = int((~texts.gaps).sum())
+    return known > 0 and int(texts.strange(_scores_of(texts)).sum()) < 0.5 * known
 
-        return (types.is_numeric_dtype(series) or types.is_bool_dtype(series)) and bool(series.notna().any())
-    known = text[~is_gap(text)]
-    return len(known) > 0 and np.isnan([as_number(value, False) for value in known]).mean() < 0.5
+
+def _is_numeric(values: Any) -> bool:
+    from pandas.api import types
+
+    return bool(types.is_numeric_dtype(values) or types.is_bool_dtype(values))
+
+
+def _scores_of(texts: Texts) -> Array:
+    """Texts as scores: numbers, or yes and no as 1 and 0."""
+    numbers = texts.spread(np.array([as_number(value, False) for value in texts.values], dtype=float), np.nan)
+    if texts.strange(numbers).any():
+        booleans = texts.numbers("boolean")
+        if not texts.strange(booleans).any():
+            return booleans
+    return numbers
 
 
 def _series(pairs: Any, name: str) -> Any:
@@ -150,28 +175,23 @@ def _series(pairs: Any, name: str) -> Any:
 
 
 def _without_id(pairs: Any, name: str) -> Array:
-    series = _series(pairs, name)
-    gaps = np.asarray(series.isna())
-    text = as_text(series, name)
-    return gaps if text is None else gaps | (text == "")
+    return texts_of(_series(pairs, name), frozenset([""])).gaps
 
 
 def scores_in(values: Any, name: str) -> Array:
     """A column of scores of a pandas table as floats, NaN where there is none."""
-    text = as_text(values, name)
-    if text is None:
-        try:
-            numbers = values.to_numpy(dtype=float, na_value=np.nan)
-        except (TypeError, ValueError):
-            raise ValueError(f"column {name!r} of pairs holds {values.dtype}, not scores.") from None
+    texts = as_texts(values)
+    if texts is None:
+        if not _is_numeric(values):
+            raise ValueError(f"column {name!r} of pairs holds {values.dtype}, not scores.")
+        numbers = values.to_numpy(dtype=float, na_value=np.nan)
     else:
-        gaps = is_gap(text)
-        numbers = np.array([np.nan if gap else as_number(value, False) for value, gap in zip(text, gaps, strict=True)])
-        if (strange := np.isnan(numbers) & ~gaps).any():
+        numbers = _scores_of(texts)
+        if (strange := texts.strange(numbers)).any():
             at = int(np.argmax(strange))
             raise ValueError(
-                f"column {name!r} of pairs holds scores that are not numbers: {text[at]!r} {_place(values, at)}. "
-                "Give numbers, and leave out what is not known."
+                f"column {name!r} of pairs holds scores that are not numbers: {texts.values[texts.codes[at]]!r} "
+                f"{_place(values, at)}. Give numbers, and leave out what is not known."
             )
     if np.isinf(numbers).any():
         at = int(np.argmax(np.isinf(numbers)))
@@ -218,7 +238,8 @@ def choose_observed(observed: Observed, scores: Array) -> Literal["stored"] | No
     if observed != "auto":
         return "stored" if observed == "stored" else None
     low, middle, high = np.quantile(scores, (0.25, 0.5, 0.75))
-    if len(scores) < ENOUGH or not (high > low and abs(middle) > FAR * (high - low)):
+    is_graded = len(scores) >= ENOUGH and scores.min() < scores.max() and not np.isin(scores, (0, 1)).all()
+    if not is_graded or abs(middle) <= FAR * (high - low):
         return None
     warnings.warn(
         f"Scores are far from 0 (half of them lie between {low:.3g} and {high:.3g}), so that pairs that are not listed "

@@ -6,25 +6,32 @@ from typing import Any
 
 import numpy as np
 
+from jointdr.data.encoding import Encoders, fit_encoders
 from jointdr.data.response import checked_numbers
 from jointdr.data.scores import Duplicates, equal_rows, scores_of_pairs
-from jointdr.data.views import Views, as_views
+from jointdr.data.views import Views, as_views, in_order
 from jointdr.runtime import Array, take_rows, to_numpy
 
 
-def scores_of_samples(X: Any, y: Any, deduplicate: bool, duplicates: Duplicates) -> tuple[Views, Array, list[Array]]:
-    """The views, their scores as a CSR array, and the tables of entities; parameters as in `Dyads.from_samples`."""
+def scores_of_samples(
+    X: Any, y: Any, deduplicate: bool, duplicates: Duplicates
+) -> tuple[Views, Array, list[Array], Encoders]:
+    """The views, their scores as a CSR array, the tables of entities, and the encoders of these.
+
+    Parameters as in `Dyads.from_samples`.
+    """
     views = as_views(X, "from_samples")
     if len(views.arrays) != 2:
         raise ValueError(f"from_samples expects two views, but got {len(views.arrays)}.")
-    y = checked_numbers(y, len(views), "from_samples")
+    y = checked_numbers(in_order(y, views.index, "y"), len(views), "from_samples")
+    views, encoders = fit_encoders(views)
     tables = [to_numpy(V) for V in views.arrays]
     at = [equal_rows(V) if deduplicate else (np.arange(len(y)),) * 2 for V in tables]
     (first_a, i), (first_b, j) = at
     Y = scores_of_pairs(i, j, y, (len(first_a), len(first_b)), duplicates)
     if deduplicate:
         tables = [take_rows(V, first) for V, first in zip(tables, (first_a, first_b), strict=True)]
-    return views, Y, tables
+    return views, Y, tables, encoders
 
 
 class PairRows:

@@ -16,6 +16,7 @@ from jointdr.data.chemistry import Fingerprint
 from jointdr.data.column_files import columns_from_arrays, columns_to_arrays
 from jointdr.data.columns import (
     FEWEST,
+    NAMES,
     NUMBERS,
     RARE,
     Column,
@@ -124,19 +125,25 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         contents = self._columns_with_contents()
         named = {kind: [name for name, own in contents.items() if own == kind] for kind in CONTENTS}
         for argument, given in {"use": self.use or (), "drop": self.drop, **named}.items():
+            if isinstance(given, str):
+                raise TypeError(f"{argument}={given!r} must be a list of names of columns: {argument}=[{given!r}].")
             if missing := [name for name in given if name not in known]:
                 raise ValueError(f"{argument} names a column {missing[0]!r}, but there are {list_some(sorted(known))}.")
         numbers: dict[str, Column] = number_columns(frame[[n for n in frame.columns if str(n) not in contents]])
         columns: list[Column] = []
         for name in frame.columns:
             label = str(name)
+            is_unused = self.use is not None and label not in self.use
             if label in contents and label not in self.drop:
                 columns.append(fit_content(frame[name], label, contents[label], self._options_of(contents[label])))
-            elif label in self.drop or (self.use is not None and label not in self.use):
+                continue
+            if label in self.drop or (is_unused and not NAMES.search(label)):
                 columns.append(Column(label, "left out", note="as asked"))
-            else:
-                found = numbers.get(label)
-                columns.append(found or decide_column(frame[name], label, self.use is not None))
+                continue
+            found = numbers.get(label) or decide_column(frame[name], label, self.use is not None and not is_unused)
+            if is_unused and found.kind != "name":  # names are shown, and are no features
+                found = Column(label, "left out", note="as asked")
+            columns.append(found)
         self.n_features_in_ = len(columns)
         self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
         called = choose_name(columns)
@@ -200,25 +207,30 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Columns that are missing are filled in as gaps are.
         """
+        return self.transform_named(X, "A table")
+
+    def transform_named(self, X: Any, name: str) -> Array:
+        """The same for a table that has a name in messages."""
         check_is_fitted(self, "columns_")
         frame = as_frame(X)
-        encoded, strange = self._encode(frame)
+        encoded, gaps, strange = self._encode(frame)
         given, used = {str(name) for name in frame.columns}, self._of_kinds(FEATURES)
         absent = [column.name for column in used if column.name not in given]
         more = sorted(given.difference(self.feature_names_in_))
         if used and len(absent) == len(used):
             raise ValueError(
-                f"A table has none of the features that were fitted, {list_some(absent)}, but "
+                f"{name} has none of the features that were fitted, {list_some(absent)}, but "
                 f"{list_some(more) or 'no others'}: give its columns the names of these."
             )
         said = {
             "without the columns": absent,
             "with columns that the fitted table did not have, which are not used:": more,
             "with values that it has no place for, in": strange,
+            "with gaps in": gaps,
         }
         if found := "; ".join(f"{what} {list_some(names)}" for what, names in said.items() if names):
-            filled = " What is missing is filled in." if absent or strange else ""
-            warnings.warn(f"A table is given {found}.{filled}", TableWarning, stacklevel=3)
+            filled = " What is missing is filled in." if absent or strange or gaps else ""
+            warnings.warn(f"{name} is given {found}.{filled}", TableWarning, stacklevel=4)
         return encoded
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Array:
@@ -226,26 +238,28 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         frame = as_frame(X)
         return self.fit(frame)._encode(frame)[0]
 
-    def _encode(self, frame: Any) -> tuple[Array, list[str]]:
-        """Features, and values of columns that could not be understood."""
+    def _encode(self, frame: Any) -> tuple[Array, list[str], list[str]]:
+        """Features, columns with gaps, and values of columns that could not be understood."""
         import pandas as pd
 
         where = {str(name): name for name in frame.columns}
-        gaps = pd.Series([None] * len(frame), dtype=object)
+        nothing = pd.Series([None] * len(frame), dtype=object)
         cleaned: dict[str, Any] = {}
-        strange, parts = [], []
+        gaps, strange, parts = [], [], []
         for column in self._of_kinds(FEATURES):
-            values = frame[where[column.name]] if column.name in where else gaps
+            values = frame[where[column.name]] if column.name in where else nothing
             if column.content is not None:
-                X, _, unknown = column.content.encode(values)
+                X, missing, unknown = column.content.encode(values)
                 parts.append(X)
                 strange += [f"{column.name!r} {unknown[0]!r}"] if unknown else []
-                continue
-            cleaned[column.name], value = clean_column(values, column)
-            strange += [f"{column.name!r} {value!r}"] if value is not None else []
+            else:
+                cleaned[column.name], missing, value = clean_column(values, column)
+                strange += [f"{column.name!r} {value!r}"] if value is not None else []
+            if column.name in where and missing.any():
+                gaps.append(f"{column.name!r} ({np.count_nonzero(missing)})")
         if cleaned:
             parts.insert(0, np.asarray(self.transformer_.transform(pd.DataFrame(cleaned)), dtype=float))
-        return stack_columns(parts, len(frame)), strange
+        return stack_columns(parts, len(frame)), gaps, strange
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """The names of the features."""
@@ -294,17 +308,28 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             for c in self._of_kinds(tuple(CONTENTS))
             if c.n_missing or c.note
         ]
-        said = []
-        if left:
-            said.append(f"columns left out: {list_some(left)}")
-        if gaps:
-            said.append(f"gaps filled in: {list_some(gaps)}")
-        if without:
-            said.append(f"entities without features of a column: {list_some(without)}")
-        if said:
-            warnings.warn(f"The table of {kind!r}: {'; '.join(said)}.", TableWarning, stacklevel=4)
+        names = [f"{c.name!r}" for c in self._of_kinds(("name",)) if not NAMES.search(c.name)]
+        said = {
+            "columns left out": left,
+            "gaps filled in": gaps,
+            "entities without features of a column": without,
+            "taken as names, not as features": names,
+        }
+        if found := "; ".join(f"{what}: {list_some(which)}" for what, which in said.items() if which):
+            warnings.warn(f"The table of {kind!r}: {found}.", TableWarning, stacklevel=4)
 
     # ---------------------------------------------------------------- files
+
+    @classmethod
+    def of_numbers(cls, names: Sequence[str], means: Array) -> Self:
+        """The encoder of a table of numbers alone, with these columns and means."""
+        encoder = cls()
+        encoder.columns_ = tuple(
+            Column(str(name), "number", float(mean)) for name, mean in zip(names, means, strict=True)
+        )
+        encoder.n_features_in_, encoder.names_, encoder.id_column_ = len(encoder.columns_), None, None
+        encoder.feature_names_in_ = np.array([column.name for column in encoder.columns_], dtype=object)
+        return encoder
 
     def to_arrays(self, prefix: str) -> dict[str, Array]:
         """The treatment of all columns as plain arrays."""
@@ -352,7 +377,7 @@ def encode_table(X: Any, name: str, encoder: TableEncoder | None = None) -> tupl
     if hasattr(encoder, "columns_"):
         assert encoder is not None
         same = plain and [str(c) for c in X.columns] == encoder.feature_names_in_.tolist() and encoder.keeps_numbers
-        return encoder, None if same else encoder.transform(X)
+        return encoder, None if same else encoder.transform_named(X, f"The new table of {name!r}")
     if encoder is None and plain:
         return (TableEncoder().fit(X) if all(isinstance(c, str) for c in X.columns) else None), None
     encoder = TableEncoder() if encoder is None else clone(encoder)

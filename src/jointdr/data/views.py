@@ -9,9 +9,9 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
-from jointdr.runtime import Array, is_foreign, is_sparse, namespace, take_rows, to_numpy
+from jointdr.data.one_view import checked_numbers_of, checked_view, column_names
+from jointdr.runtime import Array, is_sparse, take_rows, to_numpy
 
 ColumnGroups = Sequence[Any] | Mapping[str, Any]
 
@@ -35,7 +35,9 @@ class Views:
     ----------
     *arrays : array-likes of shape (m, n_k)
         One table per view: NumPy arrays, pandas or polars DataFrames (column names are kept), SciPy sparse
-        matrices (kept as CSR), or arrays of an Array API library such as torch (kept on their device).
+        matrices (kept as CSR), or arrays of an Array API library such as torch (kept on their device). Columns of
+        DataFrames may hold text, dates and gaps: a model makes features of them when it is fitted, as
+        `jointdr.TableEncoder` does, and keeps the rules as ``encoders_``.
     **named : array-likes of shape (m, n_k)
         The same with names; without names the views are called a, b, c, ...
 
@@ -64,9 +66,9 @@ class Views:
                 raise TypeError(f"view {name!r} is a Views itself; give the tables, for example Views(A, B).")
         tables = _in_one_order(tables, names)
         self.names = names
-        self.feature_names = tuple(_column_names(X) for X in tables)
+        self.feature_names = tuple(column_names(X) for X in tables)
         self.index = next((X.index for X in tables if hasattr(X, "iloc")), None)
-        self.arrays = tuple(_checked_view(X, name) for X, name in zip(tables, names, strict=True))
+        self.arrays = tuple(checked_view(X, name) for X, name in zip(tables, names, strict=True))
         rows = [X.shape[0] for X in self.arrays]
         if len(set(rows)) > 1:
             counts = ", ".join(f"view {n!r} has {m}" for n, m in zip(names, rows, strict=True))
@@ -102,11 +104,8 @@ class Views:
             key = slice(key, key + 1 if key != -1 else None)
         rows = key if isinstance(key, slice) else np.asarray(key)
         index = None if self.index is None else self.index[rows]
-        if isinstance(rows, slice):
-            arrays = tuple(X[rows, :] for X in self.arrays)
-        else:
-            at = np.flatnonzero(rows) if rows.dtype == bool else rows
-            arrays = tuple(take_rows(X, at) for X in self.arrays)
+        at = rows if isinstance(rows, slice) or rows.dtype != bool else np.flatnonzero(rows)
+        arrays = tuple(_rows_of(X, at) for X in self.arrays)
         return Views.from_checked(self.names, self.feature_names, index, arrays)
 
     # Without these, NumPy and list() would take the rows one by one.
@@ -124,9 +123,21 @@ class Views:
         features, arrays = (tuple(part[i] for i in at) for part in (self.feature_names, self.arrays))
         return Views.from_checked(tuple(names), features, self.index, arrays)
 
+    def as_numbers(self) -> Views:
+        """These views as arrays of numbers; a ValueError names the first column that is none."""
+        tables = zip(self.arrays, self.names, strict=True)
+        arrays = tuple(checked_numbers_of(X, name) if hasattr(X, "iloc") else X for X, name in tables)
+        return Views.from_checked(self.names, self.feature_names, self.index, arrays)
+
     def __repr__(self) -> str:
         tables = ", ".join(f"{n}: {X.shape[0]} × {X.shape[1]}" for n, X in zip(self.names, self.arrays, strict=True))
         return f"Views({tables})"
+
+
+def _rows_of(X: Array, at: Any) -> Array:
+    if hasattr(X, "iloc"):
+        return X.iloc[at]
+    return X[at, :] if isinstance(at, slice) else take_rows(X, at)
 
 
 def _in_one_order(tables: Sequence[Any], names: Sequence[str]) -> tuple[Any, ...]:
@@ -202,11 +213,8 @@ def as_views(X: Any, caller: str = "fit") -> Views:
 
 def split_columns(X: Array, groups: ColumnGroups, columns: Array | None, index: Any = None) -> Views:
     """The views inside one matrix, by groups of columns (slices, index lists, boolean masks or names)."""
-    if isinstance(groups, str) or not isinstance(groups, (Mapping, Sequence)):
-        raise ValueError(f"views={groups!r} must be a list or dict of column groups, one per view.")
-    named = groups.items() if isinstance(groups, Mapping) else ((default_name(k), g) for k, g in enumerate(groups))
     names, arrays, features = [], [], []
-    for name, group in named:
+    for name, group in named_groups(groups):
         at = column_positions(group, X.shape[1], columns, name)
         if len(at) == 0:
             raise ValueError(
@@ -217,6 +225,13 @@ def split_columns(X: Array, groups: ColumnGroups, columns: Array | None, index: 
         arrays.append(X[:, at[0] : at[-1] + 1] if contiguous else X[:, at])
         features.append(None if columns is None else np.asarray(columns, dtype=object)[at])
     return Views.from_checked(tuple(names), tuple(features), index, tuple(arrays))
+
+
+def named_groups(groups: ColumnGroups) -> list[tuple[str, Any]]:
+    """The groups of columns of `views=` with the names of their views."""
+    if isinstance(groups, str) or not isinstance(groups, (Mapping, Sequence)):
+        raise ValueError(f"views={groups!r} must be a list or dict of column groups, one per view.")
+    return list(groups.items()) if isinstance(groups, Mapping) else [(default_name(k), g) for k, g in enumerate(groups)]
 
 
 def column_positions(group: Any, n_columns: int, columns: Array | None, name: str) -> Array:
@@ -305,79 +320,3 @@ def raise_if_not_finite(X: Views) -> None:
             f"Input view {name!r} contains {kind}{where}. Drop those rows, or fill them in, "
             "for example with sklearn.impute.SimpleImputer."
         )
-
-
-def _checked_view(X: Any, name: str) -> Array:
-    """A real, two-dimensional, non-empty table, copied only if it is not an array yet.
-
-    Integer and boolean tables stay as they are and become floats block by block. NaN and infinity are found
-    later, on the sums, without another read of the data.
-    """
-    if is_foreign(X):
-        xp = namespace(X)
-        if X.ndim != 2:
-            raise ValueError(f"view {name!r} must have two dimensions (rows, features), got shape {tuple(X.shape)}.")
-        if not xp.isdtype(X.dtype, ("real floating", "integral", "bool")):
-            raise ValueError(f"view {name!r} must hold real numbers, got {X.dtype}.")
-        if 0 in X.shape:
-            raise ValueError(f"view {name!r} is empty: its shape is {tuple(X.shape)}.")
-        return X
-    _require_different_names(X, name)
-    try:
-        table = _as_numbers(X, name)
-    except (TypeError, ValueError) as error:
-        _raise_if_not_numbers(X, name)
-        if f"view {name!r}" in str(error):
-            raise
-        raise type(error)(f"view {name!r}: {error}") from error
-    if table.dtype.kind not in "biuf":
-        raise ValueError(f"view {name!r} should hold numbers, but got {table.dtype}.")
-    return table
-
-
-def _as_numbers(X: Any, name: str) -> Array:
-    X = check_array(
-        X,
-        accept_sparse="csr",
-        dtype="numeric",
-        ensure_all_finite=False,
-        ensure_min_samples=0,
-        ensure_min_features=0,
-        input_name=f"view {name!r}",
-    )
-    if 0 in X.shape:
-        raise ValueError(
-            f"view {name!r} is empty: it has {X.shape[0]} sample(s) with {X.shape[1]} feature(s), "
-            "but at least one of each is needed."
-        )
-    return X.astype(np.float64) if X.dtype.kind == "O" else X  # columns of categories come out as objects
-
-
-def _require_different_names(X: Any, name: str) -> None:
-    columns = _column_names(X)
-    if columns is not None and len(set(columns)) < len(columns):
-        names, counts = np.unique(columns.astype(str), return_counts=True)
-        raise ValueError(
-            f"view {name!r} has several columns of the same name: {names[counts > 1][:5].tolist()}. "
-            "Rename or drop them, or give the values alone, for example A.to_numpy()."
-        )
-
-
-def _raise_if_not_numbers(X: Any, name: str) -> None:
-    for column in getattr(X, "columns", ()):
-        try:
-            is_number = _as_numbers(X[[column]], name).dtype.kind in "biuf"
-        except (TypeError, ValueError):
-            is_number = False
-        if not is_number:
-            raise ValueError(
-                f"view {name!r} holds values in column {column!r} that are not numbers ({X[column].dtype}). "
-                "Encode them first, for example with sklearn.preprocessing.OneHotEncoder, or drop the column."
-            )
-
-
-def _column_names(X: Any) -> Array | None:
-    columns = getattr(X, "columns", None)
-    if columns is None or not all(isinstance(c, str) for c in columns):
-        return None
-    return np.asarray(list(columns), dtype=object)

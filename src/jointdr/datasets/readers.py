@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from math import isnan
 from typing import Any, Literal
 
@@ -32,7 +33,12 @@ class ReadingWarning(UserWarning):
 
 
 def read_table(
-    path: AnyPath, *, id: str | None = None, separator: str | None = None, header: bool | None = None
+    path: AnyPath,
+    *,
+    id: str | None = None,
+    separator: str | None = None,
+    header: bool | None = None,
+    text: Sequence[str] = (),
 ) -> Any:
     """A table of entities and their features, for `Dyads` and `Dyads.from_tables`.
 
@@ -48,6 +54,9 @@ def read_table(
     header : bool, optional
         Whether the first line has the names of the columns; by default as it looks. Without names the columns are
         called id, x1, x2, ....
+    text : sequence of str
+        Columns that are text even if all that stands in them are numbers: codes, of which 012 is not 12. Others that
+        the file does not have are left out of account.
 
     Returns
     -------
@@ -69,17 +78,18 @@ def read_table(
     _warn_of_header(path, table, header)
     at = 0 if id is None else column_index(path, table.names, id)
     names = table.names[:at] + table.names[at + 1 :]
-    text: set[int] = set()
-    ids, numbers, texts, found = _read_columns(path, table, at, text)
+    of_text = {k for k, name in enumerate(names) if name in text}
+    lines, numbers, texts, found = _read_columns(path, table, at, of_text)
     if found:  # columns that began with numbers: read again as text
-        text |= found
-        ids, numbers, texts, _ = _read_columns(path, table, at, text)
+        of_text |= found
+        lines, numbers, texts, _ = _read_columns(path, table, at, of_text)
+    numeric = [name for k, name in enumerate(names) if k not in of_text]
+    _require_finite(path, list(lines.values()), numbers, numeric)
     import pandas as pd
 
-    index = pd.Index(ids, name=table.names[at], dtype=object)
-    numeric = [name for k, name in enumerate(names) if k not in text]
+    index = pd.Index(list(lines), name=table.names[at], dtype=object)
     features = pd.DataFrame(numbers, index=index, columns=numeric)
-    if not text:
+    if not of_text:
         return features
     columns = {names[k]: pd.Series(values, index=index, dtype=object) for k, values in texts.items()}
     return pd.concat([features, pd.DataFrame(columns, index=index)], axis=1)[names]
@@ -87,10 +97,11 @@ def read_table(
 
 def _read_columns(
     path: AnyPath, table: TableLines, at: int, text: set[int]
-) -> tuple[list[str], Array, dict[int, list[str | None]], set[int]]:
-    """The ids in column `at`, and the other columns: those in `text`, which may grow, as text, the others as numbers.
+) -> tuple[dict[str, int], Array, dict[int, list[str | None]], set[int]]:
+    """The ids in column `at` with their lines, and the other columns: those in `text`, which may grow, as text.
 
-    The last set has columns that turned out to be text when some of their fields had been read as numbers.
+    The others are numbers; the last set has columns that turned out to be text when some of their fields had been read
+    as numbers.
     """
     names = table.names[:at] + table.names[at + 1 :]
     seen: dict[str, int] = {}
@@ -100,9 +111,12 @@ def _read_columns(
     numeric = [k for k in range(len(names)) if k not in text]
     for number, fields in table.read():
         require_new(path, number, parse_id(path, number, fields.pop(at), f"id in column {table.names[at]!r}"), seen)
+        given = fields if not text else [fields[k] for k in numeric]
         try:
-            values = np.array(fields if not text else [fields[k] for k in numeric], dtype=float)
+            values = np.array([] if "_" in "".join(given) else given, dtype=float)
         except ValueError:
+            values = np.array([])
+        if len(values) < len(given):
             values = np.array([as_number(fields[k], table.has_decimal_commas) for k in numeric])
             strange = [
                 k for k, value in zip(numeric, values, strict=True) if isnan(value) and not is_missing(fields[k])
@@ -117,14 +131,17 @@ def _read_columns(
                 rows = [np.delete(row, column) for row in rows]
                 values = np.delete(values, column)
                 numeric.remove(k)
-        if np.isinf(values).any():
-            column = numeric[int(np.argmax(np.isinf(values)))]
-            parse_number(path, number, fields[column], f"column {names[column]!r}")
         rows.append(values)
         for k, column_of_text in texts.items():
             column_of_text.append(None if is_missing(fields[k]) else fields[k].strip())
     _require_lines(path, seen)
-    return list(seen), np.array(rows).reshape(len(rows), len(numeric)), texts, late
+    return seen, np.array(rows).reshape(len(rows), len(numeric)), texts, late
+
+
+def _require_finite(path: AnyPath, lines: list[int], numbers: Array, names: list[str]) -> None:
+    if np.isinf(numbers).any():
+        row, column = np.argwhere(np.isinf(numbers))[0]
+        raise ValueError(f"{path}, line {lines[row]}, column {names[column]!r}: infinity is not a finite number.")
 
 
 def read_attributes(path: AnyPath) -> Any:

@@ -12,7 +12,7 @@ from sklearn.base import TransformerMixin
 from jointdr.data import Dyads, Views, raise_if_not_finite
 from jointdr.directions import Embedding
 from jointdr.engines import Source, Stream
-from jointdr.estimators.inputs import check_features, check_source, check_views
+from jointdr.estimators.inputs import check_source, check_view, check_views
 from jointdr.estimators.options import exponent_of
 from jointdr.estimators.streaming import as_source, no_response
 from jointdr.runtime import Array, check_choice, namespace, to_numpy
@@ -77,8 +77,7 @@ class ViewsOutput(TransformerMixin, auto_wrap_output_keys=None):  # type: ignore
         if isinstance(view, bool) or view not in (*range(len(names)), *names):
             raise ValueError(f"view={view!r} must be a number from 0 to {len(names) - 1} or one of {names}.")
         k = names.index(view) if isinstance(view, str) else int(view)
-        table = Views(**{names[k]: X})
-        check_features(self, k, table.n_features[0], table.feature_names[0])
+        table = check_view(self, k, X)
         with np.errstate(all="ignore"):
             Z = embedding.transform_view(k, table.arrays[0], exponent_of(self.scale))
         _require_finite_coordinates([Z], table)

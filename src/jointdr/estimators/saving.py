@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.data import Transform
+from jointdr.data import TableEncoder, Transform
 from jointdr.directions import Basis, Embedding, Linear, Link, Multilinear, Prediction, Quadratic
 from jointdr.estimators.options import exponent_of
 from jointdr.moments import moments_from_arrays, moments_to_arrays
@@ -44,6 +44,8 @@ def estimator_to_arrays(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
     for k, features in enumerate(model.feature_names_per_view_):
         if features is not None:
             arrays[f"features.{k}"] = np.asarray(features, dtype=str)
+    for k, encoder in enumerate(getattr(model, "encoders_", ())):
+        arrays |= {} if encoder is None else encoder.to_arrays(f"table.{k}")
     if hasattr(model, "feature_names_in_"):
         arrays["feature_names_in"] = np.asarray(model.feature_names_in_, dtype=str)
     for i, part in enumerate(getattr(model, "_parts", [])):
@@ -68,6 +70,7 @@ def estimator_from_arrays(cls: Any, header: Mapping[str, Any], arrays: Mapping[s
         checked_array(arrays, f"features.{k}", (n,), "U").astype(object) if f"features.{k}" in arrays else None
         for k, n in enumerate(model.n_features_per_view_)
     )
+    model.encoders_ = tuple(_encoder(arrays, f"table.{k}", n) for k, n in enumerate(model.n_features_per_view_))
     model.moments_used_ = tuple(header["moments_used"])
     model.response_ = Transform(header["response"], arrays["response"])
     if header.get("link") is not None:
@@ -79,6 +82,15 @@ def estimator_from_arrays(cls: Any, header: Mapping[str, Any], arrays: Mapping[s
     if header["output"] is not None:
         model.set_output(**header["output"])
     return model
+
+
+def _encoder(arrays: Mapping[str, Array], prefix: str, n_features: int) -> TableEncoder | None:
+    if f"{prefix}.columns" not in arrays:
+        return None
+    encoder = TableEncoder.from_arrays(arrays, prefix)
+    if len(encoder.get_feature_names_out()) != n_features:
+        raise ValueError(f"its table has not the {n_features} features of its view")
+    return encoder
 
 
 def _prediction_arrays(embedding: Embedding) -> dict[str, Array]:

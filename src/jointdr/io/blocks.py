@@ -79,7 +79,7 @@ def _checked_block(item: Any, like: Views | None) -> RowBlock:
             "scan_blocks expects blocks that are (views, y) or (views, y, weight), with views such as (A, B), but got "
             f"{type(item).__name__}."
         )
-    views = as_views(item[0], "scan_blocks")
+    views = as_views(item[0], "scan_blocks").as_numbers()
     if like is not None and (views.names != like.names or views.n_features != like.n_features):
         raise ValueError(f"All blocks need the same views: the first was {like!r}, but then came {views!r}.")
     y = np.empty((len(views), 0)) if item[1] is None else np.asarray(item[1])
@@ -107,7 +107,7 @@ class BlockSource(Source):
         if isinstance(read, _Once):
             read.put_back(first, blocks)
         self._first = _checked_block(first, None)
-        views = as_views(first[0])
+        views = as_views(first[0]).as_numbers()
         self._like = Views.from_checked(views.names, views.feature_names, None, tuple(X[:0, :] for X in views.arrays))
         self.names, self.feature_names = views.names, views.feature_names
         self.has_response = first[1] is not None

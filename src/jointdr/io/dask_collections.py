@@ -173,7 +173,7 @@ def scan_partitions(partitions: Sequence[Any]) -> Source:
 
 
 def _checked_partition(part: Any) -> tuple[Any, Any, Any, Any, Any]:
-    views = as_views(part[0], "scan_partitions")
+    views = as_views(part[0], "scan_partitions").as_numbers()
     return views.arrays, part[1], part[2] if len(part) > 2 else None, views.names, views.feature_names
 
 

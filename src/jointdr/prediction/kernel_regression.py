@@ -290,7 +290,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
                 raise type(error)(str(error) if "X" in str(error) else f"X: {error}") from error
             views = [X]
         else:
-            views = [_dense(Z) for Z in as_views(X, "KernelRegression").arrays]
+            views = [_dense(Z) for Z in as_views(X, "KernelRegression").as_numbers().arrays]
             if not all(np.isfinite(Z).all() for Z in views):
                 raise ValueError("X contains NaN or infinity.")
         widths = [Z.shape[1] for Z in views]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from jointdr.data import Views, checked_numbers, checked_weight, refuse_dyads
+from jointdr.data import TableWarning, Views, checked_numbers, checked_weight, in_order, refuse_dyads
 from jointdr.directions import Link, fit_bilinear, fit_learned
 from jointdr.estimators import JDR, ViewsTransformer
 from jointdr.prediction.kernel_regression import KernelRegression
@@ -89,13 +91,16 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
             raise TypeError(f"embedding={embedding!r} must be a JDR or another method with its interface.")
         refuse_dyads(X, "JDRRegressor")
         fitted = clone(embedding).fit(X, y, sample_weight)
-        Z = self._coordinates(fitted, X)
-        y = np.asarray(y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TableWarning)  # of gaps, which the fit has named
+            parts, views = fitted.embed(X)
+        Z = _as_floats(parts)
+        y = np.asarray(in_order(y, views.index, "y"))
         several = y.ndim == 2 and y.shape[1] > 1
         if several and self.head == "kernel":
             raise ValueError("head='kernel' predicts one response: use 'learned' or 'bilinear', or fit one model each.")
         y = y.astype(float) if several else checked_numbers(y, len(Z[0]), "JDRRegressor")
-        weight = checked_weight(sample_weight, len(y))
+        weight = checked_weight(sample_weight, len(y), index=views.index)
         self.head_ = self._head(Z, y, weight, "all" if getattr(fitted, "moments", "") == "all" else "cross")
         self.embedding_ = fitted
         self._one_column = not several
@@ -108,7 +113,7 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> Array:
         """The predicted response of each row, (m,), or (m, q) if several were fitted."""
         check_is_fitted(self)
-        Z = self._coordinates(self.embedding_, X)
+        Z = _as_floats(self.embedding_.embed(X)[0])
         if isinstance(self.head_, KernelRegression):
             return self.head_.predict(Views(*Z))
         with np.errstate(all="ignore"):
@@ -128,10 +133,6 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
         seed = int(self.random_state) if is_integer(self.random_state) else 0
         return fit_learned(Z, Y - mean, w, lengths=LENGTHS, seed=seed).shifted(mean)
 
-    @staticmethod
-    def _coordinates(embedding: Any, X: Any) -> list[Array]:
-        return [np.asarray(to_numpy(Z), dtype=float) for Z in embedding.embed(X)[0]]
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "head_")
 
@@ -141,3 +142,7 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
         tags.target_tags.multi_output = self.head != "kernel"
         tags.regressor_tags.poor_score = True  # the checks' y is linear in the features, and products of views are not
         return tags
+
+
+def _as_floats(parts: Iterable[Array]) -> list[Array]:
+    return [np.asarray(to_numpy(Z), dtype=float) for Z in parts]

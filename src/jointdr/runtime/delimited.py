@@ -46,7 +46,7 @@ def read_lines(
     with open_text(path) as file, read_unchanged(path, file):
         try:
             if quoted and separator is not None:
-                reader = csv.reader(file, delimiter=separator, strict=True)
+                reader = csv.reader(file, delimiter=separator, strict=True, skipinitialspace=True)
                 for row in reader:
                     if any(row) and not (comment and row[0].startswith(comment)):
                         yield reader.line_num, row
@@ -70,7 +70,10 @@ def open_text(path: AnyPath) -> Iterator[IO[str]]:
         try:
             yield text
         except UnicodeDecodeError:
-            raise ValueError(f"{path} is not text in UTF-8: save it as such, or decompress it first.") from None
+            raise ValueError(
+                f"{path} is not text in UTF-8: save it as such (in a spreadsheet: as CSV UTF-8), or convert it, for "
+                "example with iconv -f latin1 -t utf8; decompress it first where it is an archive."
+            ) from None
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{path} is cut off or damaged: {error}") from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,8 @@ from jointdr.runtime.files import AnyPath
 LINES, CHARACTERS = 1000, 4_000_000  # of the beginning of a file, which shows its layout
 MARKS = ("\t", ";", ",", "|")
 FEWEST_SORTED = 4  # numbers in rising or falling order that are names of columns, wavelengths for example
+POINT, COMMA = re.compile(r"[-+]?\d*\.\d+"), re.compile(r"[-+]?(\d+,(\d{1,2}|\d{4,})|(0|\d{4,}),\d{3})")
+OF_IDS = re.compile(r"(^|.*[\s_.-])(id|ids|name|code|key)", re.IGNORECASE)  # the name of a column of ids
 SHEETS = (".xlsx", ".xlsm")
 
 
@@ -65,20 +68,33 @@ def table_lines(
     has_header = _has_header(fields, of_pairs) if header is None else header
     number, first = head[0]
     names = [name.strip() for name in first] if has_header else _names(len(first), of_pairs)
+    while has_header and len(names) > 1 and not names[-1]:
+        del names[-1]  # of separators at the ends of lines
+    ends = len(first) - len(names)
     if has_header:
         names[0] = names[0].removeprefix("#").strip()
-        if not of_pairs and len(fields) > 1 and all(len(row) == len(first) + 1 for row in fields[1:]):
+        if not of_pairs and len(fields) > 1 and not ends and all(len(row) == len(first) + 1 for row in fields[1:]):
             names = ["id", *names]  # as R writes tables, without a name for the ids
         _require_different(path, number, names)
     than = "the header" if has_header else "the first line"
 
     def read() -> Iterator[Line]:
         for number, row in islice(rows(), int(has_header), None):
+            if ends and len(row) == len(first) and not any(row[len(names) :]):
+                row = row[: len(names)]
             if len(row) != len(names):
                 raise ValueError(f"{path}, line {number}: it has {len(row)} fields, but {than} has {len(names)}.")
             yield number, row
 
-    return TableLines(names, read, has_header, mark == ";")
+    return TableLines(names, read, has_header, mark == ";" or _has_decimal_commas(fields))
+
+
+def _has_decimal_commas(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether numbers have decimal commas: some can be read in no other way (1,234 can), and none has a point."""
+    found = [field for row in rows for field in row if "," in field or "." in field]
+    if any(POINT.fullmatch(field.strip()) for field in found):
+        return False
+    return any(COMMA.fullmatch(field.strip()) for field in found)
 
 
 def _names(count: int, of_pairs: bool) -> list[str]:
@@ -109,7 +125,10 @@ def _separator(path: AnyPath, given: str | None) -> str | None:
 def _fits(lines: Sequence[str], mark: str | None) -> bool:
     """Whether a mark splits all lines into as many fields; the first may lack the name of the ids."""
     try:
-        rows = [line.split() for line in lines] if mark is None else list(csv.reader(lines, delimiter=mark))
+        if mark is None:
+            rows = [line.split() for line in lines]
+        else:
+            rows = list(csv.reader(lines, delimiter=mark, skipinitialspace=True))
     except csv.Error:
         return False
     counts = [len(row) for row in rows if any(row)]
@@ -128,13 +147,14 @@ def _has_header(rows: Sequence[Sequence[str]], of_pairs: bool) -> bool:
     """Whether the first line has names: where it has text in a column of numbers, or nothing speaks against it."""
     first = [field.strip() for field in rows[0]]
     rest = [row for row in rows[1:] if len(row) == len(first)]
-    if not rest or not first[0] or first[0].startswith("#"):
+    if not rest or not first[0] or first[0].startswith("#") or OF_IDS.fullmatch(first[0]):
         return True
     numeric = [j for j in range(len(first)) if _is_numeric([row[j] for row in rest])]
     if any(isnan(as_number(first[j])) and not is_missing(first[j]) for j in numeric):
         return True
-    if of_pairs and any(first[j] in {row[j].strip() for row in rest} for j in range(2) if j < len(first)):
-        return False
+    compared = range(min(2, len(first))) if of_pairs else range(1, len(first))
+    if any(not is_missing(first[j]) and first[j] in {row[j].strip() for row in rest} for j in compared):
+        return False  # a value that comes again
     if not numeric:
         return True
     if 0 in numeric:
@@ -153,6 +173,8 @@ def _is_numeric(fields: Sequence[str]) -> bool:
 
 def as_number(field: str, has_decimal_commas: bool = True) -> float:
     """The number in a field, NaN if it is none; 0,5 is one half where commas may stand for points."""
+    if "_" in field:
+        return nan  # which Python takes for a separator of thousands
     try:
         return float(field)
     except ValueError:
@@ -181,6 +203,7 @@ def _sheet(path: AnyPath) -> Iterator[Line]:
         if size > most_bytes(path):
             raise ValueError(f"it expands to more than {EXPANSION} times its size")
         table = pd.read_excel(path, header=None, dtype=object, na_filter=False)
+        table = table.loc[:, (table != "").any(axis=0)]  # cells may have been formatted without a value
     except ImportError:
         raise ImportError(f"{path}: spreadsheets take openpyxl: pip install openpyxl.") from None
     except FileNotFoundError:

@@ -10,12 +10,13 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jointdr.apps.cli.contents import add_contents, add_new_contents
+from jointdr.apps.cli.id_columns import choose_id_columns
 from jointdr.apps.cli.options import GroupFiles, NewContents, TableFiles
 from jointdr.apps.cli.output import say
 from jointdr.runtime import column_index, table_lines
@@ -26,10 +27,13 @@ if TYPE_CHECKING:
 
 
 SIDES = ("row", "column")
+TABLES = ("pairs", "rows", "columns")
 
 # The options that arguments for tables come from, for messages.
 OF_TABLES = {
     " See dyads.unmatched.": "",
+    "separated in another way, give separator=',' or separator='\\t'": "separated in another way, take commas or tabs",
+    "give separator=',' for example": "take commas or tabs",
     **{f"{side}_similarity": f"--{side}-similarity" for side in SIDES},
     "header=True": "--header",
     "header=False": "--no-header",
@@ -92,10 +96,12 @@ def dyads_of(source: TableFiles) -> Dyads:
     if [source.pairs, source.rows, source.columns].count(Path("-")) > 1:
         raise ValueError("Standard input, -, is read once only: write the other table to a file.")
     with in_terms_of_options(OF_TABLES | {" of pairs": f" of {source.pairs}", "'pairs'": str(source.pairs)}):
-        path = spooled(source.pairs, "--pairs")
-        pairs = read_text(path, header=source.header)
+        given_tables = {name: path for name in TABLES if (path := getattr(source, name)) is not None}
+        source = replace(source, **{name: spooled(path, f"--{name}") for name, path in given_tables.items()})
+        pairs = read_text(source.pairs, header=source.header)
         for given_name in filter(None, (source.row, source.column, source.score)):
-            column_index(path, list(pairs.columns), given_name)
+            column_index(source.pairs, list(pairs.columns), given_name)
+        source = choose_id_columns(source, pairs)
         similarities: dict[str, Any] = {f"{side}_similarity": _similarities(source, side) for side in SIDES}
         names, described = kinds_of(pairs, source), []
         for name, side in zip(names, SIDES, strict=True):
@@ -111,6 +117,8 @@ def dyads_of(source: TableFiles) -> Dyads:
             row=source.row,
             column=source.column,
             score=source.score,
+            row_id=source.row_id,
+            column_id=source.column_id,
             **similarities,
             **encoders,
             observed=source.observed,  # type: ignore[arg-type]
@@ -230,8 +238,9 @@ def table_of(
         id = encoder.id_column_
     if len(names) == 1:
         return read_attributes(path)
+    text = [] if encoder is None else [c.name for c in encoder.columns_ if c.kind in ("category", "name")]
     try:
-        return read_table(path, id=id, header=header)
+        return read_table(path, id=id, header=header, text=text)
     except ValueError as error:
         if id is None and fitted is None and (" was on line " in str(error) or "the id in column" in str(error)):
             raise ValueError(f"{error} If another column has the ids, name it with --{SIDES[side]}-id.") from None
@@ -275,7 +284,9 @@ def _entities(source: TableFiles, side: str, similarities: Any) -> Any:
         return None
     path = given[chosen[0]]
     if chosen[0] == f"--{side}s":
-        return table_of(path, side=SIDES.index(side), id=getattr(source, f"{side}_id"), header=source.header)
+        id = getattr(source, f"{side}_id")
+        table = table_of(path, side=SIDES.index(side), id=id, header=source.header)
+        return table if id is None else table.reset_index()  # a column that was named is taken as named
     if getattr(source, f"{side}_id") is not None:
         raise ValueError(f"--{side}-id is for --{side}s: leave it out.")
     from jointdr.datasets import read_edges

@@ -146,7 +146,8 @@ def put_columns(dyads: Any, as_json: bool) -> None:
     tables = {name: None if encoder is None else encoder.summary() for name, encoder in sides}
     known = "all pairs, with the score 0 where none is listed" if dyads.is_complete else "the listed pairs alone"
     if as_json:
-        put_json({"columns": {name: None if T is None else T.to_dict("records") for name, T in tables.items()}})
+        columns = {name: None if T is None else T.to_dict("records") for name, T in tables.items()}
+        put_json({"columns": columns, "known": known})
         return
     for name, table in tables.items():
         print(f"\n{name}")
