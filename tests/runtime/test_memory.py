@@ -164,7 +164,7 @@ def test_the_command_line(place, rng, tmp_path, capsys):
     assert not (tmp_path / "model.npz").exists()
     assert main([*command[:place], "--memory-budget=50MB", *command[place:]]) == 0
     assert main([*command, "--memory-budget", "some"]) == 2
-    assert "memory_budget='some' must be" in " ".join(capsys.readouterr().err.split())
+    assert "--memory-budget some must be" in " ".join(capsys.readouterr().err.split())
 
 
 QUICK = ("fit_sketched", "fit_parquet", "bootstrapped", "recommended")
