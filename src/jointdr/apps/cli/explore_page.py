@@ -11,7 +11,12 @@ from jointdr.apps.cli.output import say, working
 
 Port = Annotated[int, option("--port", metavar="N", help="A port of this machine; 0 takes any that is free.")]
 RowsTable = Annotated[
-    Path | None, option("--rows-table", metavar="FILE", help="Other names of rows than those of the model: ids first, and a column name.")
+    Path | None,
+    option(
+        "--rows-table",
+        metavar="FILE",
+        help="Other names of rows than those of the model: ids first, and a column name.",
+    ),
 ]
 ColumnsTable = Annotated[
     Path | None, option("--columns-table", metavar="FILE", help="Other names of columns: ids first, and a column name.")
