@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +16,10 @@ RINGS = (1.0, 2.2, 6.0, 11.0, 17.0, 24.0)  # gaps that are tried, in units of th
 BESIDE = 2.2  # beyond which a line leads to the label
 MOST_COVERED = 2  # dots under a label, or as many as lie on average on as much of the map
 AWAY = 0.15  # the cost of a gap, in dots
+CELLS = 200  # of a side of the map, in which dots are counted
 STEPS = 24  # points of a line that are looked at
 # Where a label lies, and the end of it that is next to the mark: to the right first.
-AROUND = ((1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (1, 1), (-1, -1), (-1, 1))
+AROUND = np.array([(1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (1, 1), (-1, -1), (-1, 1)])
 ANCHORS = {1: "start", 0: "middle", -1: "end"}
 
 
@@ -32,24 +32,6 @@ class Label:
     y: float
     anchor: str
     line: str = ""
-
-
-@dataclass(frozen=True)
-class Place:
-    """A place for a label: its box (left, top, right, bottom), and the points of a line to it, if it is far away."""
-
-    right: int
-    down: int
-    x: float
-    y: float
-    box: tuple[float, float, float, float]
-    line: Array  # (points, 2)
-
-    def label(self, text: str) -> Label:
-        """The label of this text that lies there."""
-        ends = self.line[[0, -1]].ravel().tolist() if len(self.line) else []
-        line = "M{:.1f} {:.1f}L{:.1f} {:.1f}".format(*ends) if ends else ""
-        return Label(text, round(self.x, 1), round(self.y, 1), ANCHORS[self.right], line)
 
 
 class Lettering:
@@ -67,65 +49,63 @@ class Lettering:
     """
 
     def __init__(self, frame: tuple[float, float, float, float], font: float, marks: Array, dots: Array) -> None:
-        self.frame, self.font, self.marks, self.dots = frame, font, marks, dots
-        self._taken: list[Place] = []
+        self.frame, self.font, self.marks, self.n_dots = np.array(frame), font, marks, len(dots)
+        self._boxes, self._lines = np.empty((0, 4)), np.empty((0, 2))  # those of the labels so far; points of lines
+        left, top, right, bottom = frame
+        counts = np.histogram2d(dots[:, 0], dots[:, 1], bins=CELLS, range=[[left, right], [top, bottom]])[0]
+        self._dots_before = np.pad(counts.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
 
     def place(self, name: str, x: float, y: float, radius: float, is_needed: bool = False) -> Label | None:
         """A label for a mark; None where there is no room, which one that is needed finds above dots."""
         text = name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1].rstrip()}…"
-        best: tuple[float, Place] | None = None
-        for cost, place in self._places(text, x, y, radius):
-            if best is not None and cost >= best[0]:
-                break
-            if not self._is_free(place):
-                continue
-            covered = int(np.count_nonzero(_inside(self.dots, place.box)))
-            if (covered <= self._most_covered(place) or is_needed) and (best is None or cost + covered < best[0]):
-                best = (cost + covered, place)
-        if best is None:
-            return None
-        self._taken.append(best[1])
-        return best[1].label(text)
-
-    def _places(self, text: str, x: float, y: float, radius: float) -> Iterator[tuple[float, Place]]:
-        """Places for a text, and what they cost, the nearest first."""
         width, height = WIDTH * self.font * len(text), HEIGHT * self.font
-        for order, (ring, (right, down)) in enumerate((ring, around) for ring in RINGS for around in AROUND):
-            away = radius + GAP * self.font * ring
-            if right and down:  # nearer, because a corner of the label is next to the mark
-                away *= 0.7
-            edge, middle = x + right * away, y + down * (away + height / 2)
-            left = edge - (1 - right) * width / 2
-            box = (left, middle - height / 2, left + width, middle + height / 2)
+        rings, around = np.repeat(RINGS, len(AROUND)), np.tile(AROUND, (len(RINGS), 1))
+        away = (radius + GAP * self.font * rings) * np.where(around.all(axis=1), 0.7, 1.0)  # nearer with a corner
+        edge, middle = x + around[:, 0] * away, y + around[:, 1] * (away + height / 2)
+        left = edge - (1 - around[:, 0]) * width / 2
+        boxes = np.column_stack([left, middle - height / 2, left + width, middle + height / 2])
+        covered = self._count_dots(boxes)
+        is_free = self._are_free(boxes)
+        if not is_needed:
+            share = width * height / float(np.prod(self.frame[2:] - self.frame[:2]))
+            is_free &= covered <= max(MOST_COVERED, share * self.n_dots)
+        cost = covered + AWAY * (rings - 1) + 0.01 * np.arange(len(rings))
+        for at in np.argsort(np.where(is_free, cost, np.inf))[: np.count_nonzero(is_free)]:
             line = np.empty((0, 2))
-            if ring > BESIDE:
-                way = np.array([edge - x, middle - down * height / 2 - y])
+            if rings[at] > BESIDE:
+                way = np.array([edge[at] - x, middle[at] - around[at, 1] * height / 2 - y])
                 line = np.array([x, y]) + np.linspace(radius / float(np.hypot(*way)), 1.0, STEPS)[:, None] * way
-            yield AWAY * (ring - 1) + 0.01 * order, Place(right, down, edge, middle, box, line)
+            if self._is_clear(line):
+                self._boxes, self._lines = np.vstack([self._boxes, boxes[at]]), np.vstack([self._lines, line])
+                path = "M{:.1f} {:.1f}L{:.1f} {:.1f}".format(*line[[0, -1]].ravel()) if len(line) else ""
+                return Label(text, round(edge[at], 1), round(middle[at], 1), ANCHORS[int(around[at, 0])], path)
+        return None
 
-    def _most_covered(self, place: Place) -> float:
-        left, top, right, bottom = self.frame
-        share = (place.box[2] - place.box[0]) * (place.box[3] - place.box[1]) / ((right - left) * (bottom - top))
-        return max(MOST_COVERED, share * len(self.dots))
+    def _count_dots(self, boxes: Array) -> Array:
+        """The number of dots in the cells that each box touches."""
+        low, size = np.tile(self.frame[:2], 2), np.tile(self.frame[2:] - self.frame[:2], 2)
+        cells = CELLS * (boxes - low) / size
+        i, j = np.clip(np.floor(cells[:, :2]), 0, CELLS).astype(int).T
+        k, m = np.clip(np.ceil(cells[:, 2:]), 0, CELLS).astype(int).T
+        total = self._dots_before
+        return np.asarray(total[k, m] - total[i, m] - total[k, j] + total[i, j])
 
-    def _is_free(self, place: Place) -> bool:
-        """Whether it is in the frame, and there is nothing else, neither at the label nor on the way to it."""
-        left, top, right, bottom = self.frame
-        a, line = place.box, place.line
-        if a[0] < left or a[1] < top or a[2] > right or a[3] > bottom:
-            return False
-        for b, other in ((taken.box, taken.line) for taken in self._taken):
-            if a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]:
-                return False
-            if _inside(other, a).any() or _inside(line, b).any():
-                return False
-        x, y, radius = self.marks.T
-        if (np.hypot(x - np.clip(x, a[0], a[2]), y - np.clip(y, a[1], a[3])) < radius).any():
-            return False
-        distances = np.hypot(line[:, :1] - x, line[:, 1:] - y)
-        return not (distances < 0.95 * radius).any()  # it begins at the edge of its own mark
+    def _are_free(self, boxes: Array) -> Array:
+        """Whether each box is in the frame, and there is no mark, no label and no line in it."""
+        low, high = boxes[:, :2], boxes[:, 2:]
+        is_inside = ((low >= self.frame[:2]) & (high <= self.frame[2:])).all(axis=1)
+        on_labels = ((low[:, None] < self._boxes[:, 2:]) & (self._boxes[:, :2] < high[:, None])).all(axis=2).any(axis=1)
+        centres = self.marks[:, :2]
+        gaps = centres - np.clip(centres, low[:, None], high[:, None])
+        on_marks = (np.hypot(gaps[..., 0], gaps[..., 1]) < self.marks[:, 2]).any(axis=1)
+        return np.asarray(is_inside & ~on_labels & ~on_marks & ~_inside(self._lines, boxes).any(axis=1))
+
+    def _is_clear(self, line: Array) -> bool:
+        """Whether a line goes through no label and no mark but its own, at whose edge it begins."""
+        distances = np.hypot(line[:, :1] - self.marks[:, 0], line[:, 1:] - self.marks[:, 1])
+        return not ((distances < 0.95 * self.marks[:, 2]).any() or _inside(line, self._boxes).any())
 
 
-def _inside(points: Array, box: tuple[float, float, float, float]) -> Array:
-    x, y = points.T
-    return (x > box[0]) & (x < box[2]) & (y > box[1]) & (y < box[3])
+def _inside(points: Array, boxes: Array) -> Array:
+    """Whether each box has each point in it, (boxes, points)."""
+    return np.asarray(((points > boxes[:, None, :2]) & (points < boxes[:, None, 2:])).all(axis=2))

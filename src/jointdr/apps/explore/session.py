@@ -25,7 +25,7 @@ from jointdr.runtime import Array
 RANKINGS, EXPLANATIONS, UPLOADS = 64, 256, 10  # results of each kind that are kept; the oldest is forgotten first
 REASONS = 8  # known pairs that an explanation lists
 SAMPLED = 100_000  # pairs whose scores stand for those of all pairs
-RANKED = 4_000_000  # pairs among which the strongest are looked for
+RANKED = 2_000_000  # pairs among which the strongest are looked for
 QUICK = 400_000  # of which so few are looked through before the first visitor comes
 STRONGEST = 10
 DOTS = ((0.011, 500), (0.009, 2000), (0.007, math.inf))  # the width of a dot, in units of the map, for so many
