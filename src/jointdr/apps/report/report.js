@@ -261,8 +261,8 @@
     // So far out that nearly all points are inside; a few far ones, which would squeeze the rest, are drawn on the edge.
     function reach(values) {
       const sizes = values.map(Math.abs).sort((a, b) => a - b);
-      const [most, nearly] = [sizes.at(-1), sizes[Math.floor(0.99 * (sizes.length - 1))]];
-      return 1.05 * (most > 1.5 * nearly && nearly > 0 ? nearly : most) || 1;
+      const nearly = sizes[Math.floor(0.99 * (sizes.length - 1))];
+      return 1.05 * (nearly > 0 ? sizes.findLast((size) => size <= 1.5 * nearly) : sizes.at(-1)) || 1;
     }
     function draw(p, isBeyond) {
       const d = size * (isBeyond ? 1.4 : 1.15);
@@ -297,8 +297,9 @@
       });
       moved = { cx, cy, rx, ry };
       at("map-out").disabled = zoom === 1;
-      at("map-beyond").textContent = beyond === 0 ? ""
-        : `${beyond} ${beyond === 1 ? "point lies" : "points lie"} farther out than the frame, and ${beyond === 1 ? "is drawn as a ring on its edge" : "are drawn as rings on its edge"}.`;
+      at("map-beyond").textContent = beyond === 0 ? "" : beyond === 1
+        ? "1 point lies farther out than the frame, and is drawn on its edge, with a ring."
+        : `${beyond} points lie farther out than the frame, and are drawn on its edge, with a ring.`;
     }
     let moved = null;
 
