@@ -31,11 +31,14 @@ from jointdr.runtime.arrays import (
 from jointdr.runtime.checks import (
     check_choice,
     check_choices,
+    check_device,
+    check_flag,
     check_integer,
     check_integers,
     check_number,
     is_integer,
     is_number,
+    make_random_state,
 )
 from jointdr.runtime.delimited import (
     LONGEST_ID,
@@ -57,6 +60,7 @@ from jointdr.runtime.files import AnyPath, Stamp, require_mapped, whole_file, wr
 from jointdr.runtime.layouts import TableLines, as_number, table_lines
 from jointdr.runtime.memory import MemoryBudgetError, config_context, get_config, set_config
 from jointdr.runtime.modelfile import (
+    CHECKPOINT,
     Saved,
     load_model,
     load_model_of,
@@ -70,6 +74,7 @@ from jointdr.runtime.modelfile import (
 from jointdr.runtime.progress import Progress, Report, duration, reporter
 
 __all__ = [
+    "CHECKPOINT",
     "EXPANSION",
     "LONGEST_ID",
     "MISSING",
@@ -90,6 +95,8 @@ __all__ = [
     "as_number",
     "check_choice",
     "check_choices",
+    "check_device",
+    "check_flag",
     "check_integer",
     "check_integers",
     "check_number",
@@ -114,6 +121,7 @@ __all__ = [
     "like",
     "load_model",
     "load_model_of",
+    "make_random_state",
     "matrix_from_arrays",
     "matrix_to_arrays",
     "memory",

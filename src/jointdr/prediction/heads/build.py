@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from jointdr.directions import RankError
 from jointdr.estimators import JDR, ViewsTransformer, exponent_of
 from jointdr.prediction.heads.bandwidths import RULES, Chosen, Pair, choose_bandwidths
 from jointdr.prediction.heads.entities import Side, Standardizer
-from jointdr.prediction.heads.kernels import Mixture
+from jointdr.prediction.heads.kernels import Kernel, Mixture
 from jointdr.prediction.heads.nearest import neighbor_counts
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.prediction.heads.ridge import REDUCTION, Coordinates, GridRidge
@@ -228,6 +228,19 @@ def build_head(
         raise ValueError("bandwidth 0 is for head='kernel': kernel_ridge needs positive bandwidths.")
     a, b = (Coordinates.of_kernel(mixture, np.random.RandomState(0)) for mixture in mixtures)
     return GridRidge.fit(Y, complete, (a, b), parameters.alpha, reduction)
+
+
+def regress_on_grid(
+    Y: Array, complete: bool, kernels: tuple[Kernel, Kernel], new: Sequence[float], known: Sequence[float]
+) -> GridRegression:
+    """The regression by these kernels, with the bandwidths in two uses: of new entities, and between known ones."""
+    (h_a, h_b), (g_a, g_b), (a, b) = new, known, kernels
+    grid = GridRegression(Y, complete, (a.at(h_a), b.at(g_b)))
+    if tuple(new) == tuple(known):
+        return grid
+    columns = replace(grid, kernels=(a.at(g_a), b.at(h_b)))
+    both = replace(grid, kernels=(a.at(h_a), b.at(h_b)))
+    return replace(grid, of_new_columns=(columns, both))
 
 
 def check_adaptive(value: Any) -> int | None:
