@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from array_api_compat import device
 
 from jointdr.runtime import (
+    LARGEST_WEIGHT,
     Array,
     Scratch,
     as_float,
@@ -24,6 +25,7 @@ from jointdr.runtime import (
     scale_rows,
     subtract_rows,
     sum_of_squares,
+    to_numpy,
     weighted_square,
 )
 
@@ -175,9 +177,26 @@ def _response(views: Sequence[Array], y: Array | None, keep: Keep) -> Array:
 def _weight(views: Sequence[Array], weight: Array | None) -> Array | None:
     if weight is None:
         return None
-    w = like(weight, views[0], dtype=namespace(*views).float64)
+    try:
+        if "complex" in str(getattr(weight, "dtype", "")):
+            raise TypeError
+        w = like(weight, views[0], dtype=namespace(*views).float64)
+    except (TypeError, ValueError):
+        raise ValueError("weight should hold one number per row, but some of it is no number.") from None
     if w.shape != (views[0].shape[0],):
         raise ValueError(f"weight has shape {tuple(w.shape)} but the views have {views[0].shape[0]} rows.")
-    if bool(namespace(w).any(w < 0)):
-        raise ValueError("weight must not be negative.")
+    if not bool(namespace(w).all((w >= 0) & (w <= LARGEST_WEIGHT))):  # once, because asking synchronizes a device
+        _refuse_weight(to_numpy(w))
     return w
+
+
+def _refuse_weight(w: Array) -> NoReturn:
+    """Say which weights cannot be."""
+    if not np.isfinite(w).all():
+        raise ValueError(f"weight contains NaN or infinity (first at row {int(np.argmin(np.isfinite(w)))}).")
+    if w.min() < 0:
+        raise ValueError(f"weight must not be negative, but row {int(np.argmin(w))} has {w.min():g}.")
+    raise ValueError(
+        f"weight goes up to {w.max():g}, whose square is no longer exact: rescale the weights, for example to "
+        "w / w.max(), which changes no result."
+    )

@@ -101,7 +101,7 @@ class Moments:
         y : (rows,) or (rows, q) array, optional
             The response. Only needed if `blocks` is not empty.
         weight : (rows,) array, optional
-            Non-negative sample weights.
+            Finite, non-negative sample weights of at most 1e100.
         blocks, covariance, cross_covariance
             What to compute, see `Keep`.
         center : None, 0 or one vector per view

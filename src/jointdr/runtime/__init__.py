@@ -3,6 +3,7 @@
 from jointdr.runtime import memory
 from jointdr.runtime.archive import EXPANSION, Archive, checked_array, checked_csr, most_bytes, npy_header
 from jointdr.runtime.arrays import (
+    LARGEST_WEIGHT,
     SQUARED_TO,
     Array,
     Scratch,
@@ -76,6 +77,7 @@ from jointdr.runtime.progress import Progress, Report, duration, reporter
 __all__ = [
     "CHECKPOINT",
     "EXPANSION",
+    "LARGEST_WEIGHT",
     "LONGEST_ID",
     "MISSING",
     "SQUARED_TO",
