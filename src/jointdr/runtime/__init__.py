@@ -57,7 +57,7 @@ from jointdr.runtime.delimited import (
     require_new,
     separator_of,
 )
-from jointdr.runtime.files import AnyPath, Stamp, require_mapped, whole_file, write_text
+from jointdr.runtime.files import AnyPath, InPlaceWarning, Stamp, require_mapped, whole_file, write_text
 from jointdr.runtime.layouts import TableLines, as_number, table_lines
 from jointdr.runtime.memory import MemoryBudgetError, config_context, get_config, set_config
 from jointdr.runtime.modelfile import (
@@ -84,6 +84,7 @@ __all__ = [
     "AnyPath",
     "Archive",
     "Array",
+    "InPlaceWarning",
     "Line",
     "MemoryBudgetError",
     "Progress",
