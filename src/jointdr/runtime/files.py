@@ -50,8 +50,8 @@ def whole_file(path: AnyPath) -> Iterator[IO[bytes]]:
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path} cannot be written, because the folder {path.parent} does not exist.")
     if path.exists() and not path.is_file() and not path.is_dir():
-        with open(path, "wb") as file:
-            yield file
+        with open(path, "wb") as through:
+            yield through
         return
     place = Path(os.path.realpath(path))
     part: Path | None = None
