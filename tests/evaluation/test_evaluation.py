@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from jointdr import IMC, JDR, AssociationModel, Dyads, Popularity
+from jointdr import IMC, JDR, AssociationModel, Dyads, Popularity, config_context
 from jointdr.evaluation import Method, evaluate, reduce_features, splits, standard_methods
 from jointdr.evaluation.methods import METHOD_NAMES
 from jointdr.metrics import concordance_index, rmse
 from jointdr.prediction.search import tuning
+from jointdr.runtime import memory
 
 
 @pytest.fixture
@@ -251,6 +252,21 @@ def test_once_is_one_setting_for_all_partitions(dyads):
         o.setting for o in evaluate(dyads, {"KR": AssociationModel(JDR(2), head="kernel")}, n_partitions=2).outcomes
     )
     assert not any(o.setting for o in evaluate(dyads, method, tune=None, n_partitions=2).outcomes)
+
+
+class Budgeted(Popularity):
+    """Fails unless it has half of 40 MB."""
+
+    def fit(self, Y, A=None, B=None, observed=None):
+        assert memory.budget() == 20_000_000
+        return super().fit(Y, A, B, observed)
+
+
+def test_processes_share_the_memory_budget(dyads):
+    with config_context(memory_budget="40 MB"):
+        assert len(evaluate(dyads, {"popularity": Budgeted()}, n_partitions=3, at=[3], jobs=2).outcomes) == 3
+        with pytest.raises(AssertionError):
+            evaluate(dyads, {"popularity": Budgeted()}, n_partitions=3, at=[3])
 
 
 def test_the_numbers_do_not_depend_on_the_processes_or_on_the_company(dyads):

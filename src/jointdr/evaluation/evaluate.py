@@ -18,7 +18,7 @@ from jointdr.evaluation.measures import graded_metrics, implicit_metrics, signif
 from jointdr.evaluation.methods import Method, reduce_features, standard_methods
 from jointdr.evaluation.result import Evaluation, Outcome, Setting
 from jointdr.prediction import Recommender, check_criterion, fit_lowered, resolve_embedding, tune_model
-from jointdr.runtime import Array, Progress, check_choice, check_integer, is_integer
+from jointdr.runtime import Array, Progress, check_choice, check_integer, is_integer, memory
 
 Tune = Literal["each", "once"]
 TUNING_IN_WORDS = {"each": "tuned in every partition", "once": "tuned on one more partition", None: "not tuned"}
@@ -82,7 +82,8 @@ def evaluate(
     random_state : int, RandomState or None
         The first partitions are the same however many there are.
     jobs : int
-        Processes, each with one thread for products of matrices. The numbers do not depend on it.
+        Processes, each with one thread for products of matrices and an equal share of the memory budget. The numbers do
+        not depend on it.
     progress : bool, optional
         Whether to show a progress bar; by default in a terminal.
 
@@ -240,7 +241,8 @@ def _run(function: Any, tasks: Sequence[tuple[Any, ...]], jobs: int, bar: Progre
     """Results in the order of the tasks, one by one."""
     results: Iterable[Any] = (function(*task) for task in tasks)
     if jobs > 1:
-        results = Parallel(n_jobs=jobs, return_as="generator")(delayed(function)(*task) for task in tasks)
+        work = memory.share_budget(function, min(jobs, max(1, len(tasks))))
+        results = Parallel(n_jobs=jobs, return_as="generator")(delayed(work)(*task) for task in tasks)
     for result in results:
         bar.step()
         yield result
