@@ -5,7 +5,15 @@ from jointdr.data.dyads import Dyads, refuse_dyads
 from jointdr.data.groups import Groups, fold_groups, minor_groups
 from jointdr.data.ids import Entities, as_ids, entities, entities_of_numbers, index_of
 from jointdr.data.pairs import PairsWarning, Unmatched, UnmatchedWarning, choose_score, scores_in
-from jointdr.data.response import Transform, checked_numbers, checked_response, classes, fit_transform_of, indicators
+from jointdr.data.response import (
+    Transform,
+    check_response,
+    checked_numbers,
+    checked_response,
+    classes,
+    fit_transform_of,
+    indicators,
+)
 from jointdr.data.scores import Duplicates, is_implicit, scores_of_pairs, values_at
 from jointdr.data.similarities import new_similarities, require_symmetric
 from jointdr.data.splits import BY, By, Split, splits
@@ -42,6 +50,7 @@ __all__ = [
     "Views",
     "as_ids",
     "as_views",
+    "check_response",
     "checked_numbers",
     "checked_response",
     "checked_weight",

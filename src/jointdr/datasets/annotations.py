@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from jointdr.datasets.readers import id_frame
-from jointdr.runtime import AnyPath, parse_id, read_lines, require_length
+from jointdr.runtime import AnyPath, check_word, parse_id, read_lines, require_length
 
 
 def read_hpoa(path: AnyPath, *, aspect: str | None = "P") -> Any:
@@ -29,6 +29,7 @@ def read_hpoa(path: AnyPath, *, aspect: str | None = "P") -> Any:
         Columns ``disease``, ``term`` and ``disease_name``, each pair once. Phenotypes that the disease does *not* have
         are left out.
     """
+    check_word("aspect", aspect, expected="a letter, such as 'P', or None")
     wanted = ("databaseid", "diseasename", "qualifier", "hpoid", "aspect")
     found: dict[tuple[str, str], str] = {}
     for number, (disease, name, qualifier, term, kind) in _columns(path, wanted):

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jointdr.datasets.sequences import checked_strings
-from jointdr.runtime import Array, check_choice, check_integer
+from jointdr.runtime import Array, check_choice, check_flag, check_integer
 
 Fingerprint = Literal["morgan", "feature_morgan", "rdkit", "atom_pair", "torsion", "maccs", "ngrams"]
 FINGERPRINTS = ("morgan", "feature_morgan", "rdkit", "atom_pair", "torsion", "maccs", "ngrams")
@@ -64,6 +64,7 @@ def fingerprints(
     >>> X.shape, X.sum(axis=1).tolist()
     ((2, 64), [1.0, 3.0])
     """
+    check_flag("counts", counts)
     check_choice("kind", kind, FINGERPRINTS)
     radius, n_bits = check_integer("radius", radius, 0), check_integer("n_bits", n_bits, 8)
     found = checked_strings(smiles, "smiles")

@@ -86,6 +86,8 @@ def read_obo(path: AnyPath, *, relations: Sequence[str] = ("is_a",)) -> Ontology
     current, however many replacements lead there, and the first of those. Terms that replace each other in a circle are
     refused. O(size of the file).
     """
+    if not isinstance(relations, (list, tuple)) or not all(isinstance(name, str) for name in relations):
+        raise ValueError(f"relations={relations!r} must be a sequence of names, such as ('is_a', 'part_of').")
     names: dict[str, str] = {}
     parents: dict[str, tuple[str, ...]] = {}
     at: dict[str, int] = {}

@@ -16,6 +16,7 @@ from jointdr.runtime import (
     Array,
     Scratch,
     as_float,
+    check_flag,
     column_means,
     float_dtype,
     inner,
@@ -31,6 +32,7 @@ from jointdr.runtime import (
 
 Covariance = Literal["full", "diagonal"] | None
 BLOCKS = ("cross", "within", "means")
+COVARIANCES = ("full", "diagonal")
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,14 @@ class Keep:
         cross_covariance: bool = True,
     ) -> Keep:
         """Check the three choices and spread a single covariance over the views."""
-        chosen = frozenset((blocks,) if isinstance(blocks, str) else blocks)
-        if not chosen <= set(BLOCKS):
-            raise ValueError(f"blocks={sorted(chosen)} is not understood; choose from {list(BLOCKS)}.")
-        per_view = (covariance,) * n_views if covariance is None or isinstance(covariance, str) else tuple(covariance)
-        if len(per_view) != n_views or any(c not in ("full", "diagonal", None) for c in per_view):
+        names = [blocks] if isinstance(blocks, str) else list(blocks) if isinstance(blocks, Iterable) else [blocks]
+        if not all(isinstance(name, str) and name in BLOCKS for name in names):
+            raise ValueError(f"blocks={blocks!r} is not understood; choose from {list(BLOCKS)}.")
+        chosen = frozenset(names)
+        check_flag("cross_covariance", cross_covariance)
+        per_view: Any = tuple(covariance) if isinstance(covariance, (list, tuple)) else (covariance,) * n_views
+        known = all(c is None or (isinstance(c, str) and c in COVARIANCES) for c in per_view)
+        if len(per_view) != n_views or not known:
             raise ValueError(
                 f"covariance={covariance!r} is not understood for {n_views} views; give 'full', 'diagonal' or None, "
                 "or one of them per view."

@@ -8,7 +8,7 @@ import numpy as np
 
 from jointdr.data import BY, By, Dyads, Groups
 from jointdr.prediction.automatic import AutomaticParameters, fit_automatic
-from jointdr.prediction.fitted_associations import FittedAssociations, check_memory
+from jointdr.prediction.fitted_associations import FittedAssociations, check_memory, check_options
 from jointdr.prediction.heads.build import (
     HeadParameters,
     build_head,
@@ -261,6 +261,7 @@ class AssociationModel(FittedAssociations):
             Whether ``head="auto"`` shows a progress bar, with the number of settings that were tried; by default in a
             terminal.
         """
+        check_options(self, progress)
         dyads = as_dyads(Y, A, B, observed)
         if self.head == "auto":
             return self._fit_automatic(dyads, groups, progress)
@@ -370,6 +371,7 @@ class AssociationModel(FittedAssociations):
         from jointdr.prediction.search.recipe import recipe  # which know this class
         from jointdr.prediction.search.tuning import expand_grid, fit_lowered, resolve_for_grid, tune_model
 
+        check_options(self, progress)
         dyads = as_dyads(Y, A, B, observed, "tune")
         criterion = self.criterion if criterion is None else criterion
         if self.head == "auto" and grid is None:

@@ -23,6 +23,7 @@ from jointdr.runtime import (
     Saved,
     check_choice,
     check_device,
+    check_flag,
     check_number,
     is_sparse,
     make_random_state,
@@ -182,7 +183,8 @@ class KernelRegression(RegressorMixin, Saved, BaseEstimator):
             check_choice("bandwidth", self.bandwidth, RULES, expected=expected)
             return None
         try:
-            h = np.atleast_1d(np.asarray(self.bandwidth, dtype=float))
+            given = np.asarray(self.bandwidth)
+            h = np.empty(0) if given.dtype.kind == "b" else np.atleast_1d(given.astype(float))
         except (TypeError, ValueError):
             h = np.empty(0)
         h = np.repeat(h, n_views) if h.shape == (1,) else h
@@ -205,6 +207,7 @@ class KernelRegression(RegressorMixin, Saved, BaseEstimator):
             where all of them are too far away, and the prediction is a mean (of the column, for a `Dyads`).
         """
         check_is_fitted(self)
+        check_flag("return_neighbors", return_neighbors)
         if "grid_" in self.__dict__:
             return self._predict_grid(X, return_neighbors)
         queries = self._scale(self._views(X, reset=False), self.bandwidth_)

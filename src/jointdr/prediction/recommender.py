@@ -16,7 +16,7 @@ from jointdr.prediction.heads.head import EntitySet
 from jointdr.prediction.queries import Query, as_dyads, known_between, list_pairs
 from jointdr.prediction.ranking import ScoreBlock, Scorer, best_columns, best_pairs, best_rows, pair_table
 from jointdr.prediction.search.criterion import held_out_score
-from jointdr.runtime import Array, check_choice, check_integer, memory, slices
+from jointdr.runtime import Array, check_choice, check_flag, check_integer, memory, slices
 
 BY = ("rows", "columns", "pairs")
 
@@ -214,6 +214,7 @@ class Recommender(DyadsModel):
         check_is_fitted(self)
         k = check_integer("k", k, 1)
         check_choice("by", by, BY)
+        check_flag("exclude_known", exclude_known)
         a = self._query(0, A_new, row_similarity, rows, once=True)
         b = self._query(1, B_new, column_similarity, columns, once=True)
         known = known_between(self.known_pairs_, a, b) if exclude_known else None

@@ -37,8 +37,11 @@ from jointdr.runtime.checks import (
     check_integer,
     check_integers,
     check_number,
+    check_separator,
+    check_word,
     is_integer,
     is_number,
+    make_generator,
     make_random_state,
 )
 from jointdr.runtime.delimited import (
@@ -103,6 +106,8 @@ __all__ = [
     "check_integer",
     "check_integers",
     "check_number",
+    "check_separator",
+    "check_word",
     "checked_array",
     "checked_csr",
     "column_index",
@@ -124,6 +129,7 @@ __all__ = [
     "like",
     "load_model",
     "load_model_of",
+    "make_generator",
     "make_random_state",
     "matrix_from_arrays",
     "matrix_to_arrays",

@@ -53,6 +53,19 @@ def check_number(
     return float(value)
 
 
+def check_word(name: str, value: Any, *, expected: str = "a word, or None") -> str | None:
+    """The value, if it is a text that is not empty, or None."""
+    if value is None or (isinstance(value, str) and value):
+        return value
+    raise ValueError(f"{name}={value!r} must be {expected}.")
+
+
+def check_separator(value: Any) -> None:
+    """Raise unless it is one character that can stand between fields, or None."""
+    if value is not None and not (isinstance(value, str) and len(value) == 1 and value not in '"\r\n'):
+        raise ValueError(f"separator={value!r} must be one character, such as ',' or ';' or '\\t', or None.")
+
+
 def check_flag(name: str, value: Any) -> bool:
     """The value as a bool, if it is True or False; words and numbers are neither."""
     if not isinstance(value, (bool, np.bool_)):
@@ -67,6 +80,17 @@ def make_random_state(value: Any, name: str = "random_state") -> np.random.Rando
     elif not (value is None or value is np.random or isinstance(value, np.random.RandomState)):
         raise ValueError(f"{name}={value!r} must be {SEEDS}.")
     return check_random_state(value)
+
+
+def make_generator(value: Any, name: str = "random_state") -> np.random.Generator:
+    """The generator that ``random_state=`` stands for where a `numpy.random.Generator` may be given, too."""
+    if isinstance(value, np.random.Generator):
+        return value
+    if is_integer(value) and int(value) >= 0:
+        return np.random.default_rng(int(value))
+    if value is None or isinstance(value, np.random.RandomState):
+        return np.random.default_rng(make_random_state(value).randint(MOST_SEED, dtype=np.uint32))
+    raise ValueError(f"{name}={value!r} must be an integer >= 0, a numpy.random.Generator or RandomState, or None.")
 
 
 def check_device(value: Any, name: str = "device") -> Any:

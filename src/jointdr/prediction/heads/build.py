@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from jointdr.data import Dyads
 from jointdr.directions import RankError
@@ -19,7 +18,7 @@ from jointdr.prediction.heads.kernels import Kernel, Mixture
 from jointdr.prediction.heads.nearest import neighbor_counts
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.prediction.heads.ridge import REDUCTION, Coordinates, GridRidge
-from jointdr.runtime import Array, check_choice, check_integer, check_number
+from jointdr.runtime import Array, check_choice, check_integer, check_number, make_random_state
 
 HEADS = ("auto", "kernel", "bilinear", "kernel_ridge")
 KERNELS = ("gaussian", "cosine")
@@ -179,7 +178,7 @@ def find_bandwidths(
         if parameters.head == "bilinear":
             return Chosen((1.0, 1.0))  # which has no kernel
         kernels = (sides[0].kernel(description), sides[1].kernel(description))
-        rng, kept = check_random_state(random_state), 1.0 - parameters.borrow
+        rng, kept = make_random_state(random_state), 1.0 - parameters.borrow
         found = choose_bandwidths(dyads.Y, dyads.is_complete, kernels, max_bytes, rng, kept, given)
         if parameters.head == "kernel_ridge":  # which cannot ignore a side
             return Chosen((found.new[0] or MEDIUM, found.new[1] or MEDIUM))
@@ -252,6 +251,8 @@ def check_adaptive(value: Any) -> int | None:
 def pair_of(value: Any) -> Pair | None:
     """A number for both sides or one for each; None if it is neither."""
     try:
+        if np.asarray(value).dtype.kind == "b":
+            return None
         given = np.broadcast_to(np.asarray(value, dtype=float), 2)
     except (TypeError, ValueError):
         return None
