@@ -12,15 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from jointdr.data import (
-    Dyads,
-    Transform,
-    Views,
-    check_response,
-    checked_weight,
-    raise_if_not_finite,
-    refuse_dyads,
-)
+from jointdr.data import Dyads, Transform, Views, check_response, checked_weight, raise_if_not_finite, refuse_dyads
 from jointdr.directions import OVERFLOW, Embedding, Fitted, Link, checked_embedding, explain_overflow
 from jointdr.engines import Grid, Rows, Stream
 from jointdr.estimators.inputs import check_source, check_views, remember_views

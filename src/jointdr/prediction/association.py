@@ -8,7 +8,7 @@ import numpy as np
 
 from jointdr.data import BY, By, Dyads, Groups
 from jointdr.prediction.automatic import AutomaticParameters, fit_automatic
-from jointdr.prediction.fitted_associations import FittedAssociations, check_memory, check_options
+from jointdr.prediction.fitted_associations import FittedAssociations, check_options
 from jointdr.prediction.heads.build import (
     HeadParameters,
     build_head,
@@ -304,7 +304,6 @@ class AssociationModel(FittedAssociations):
 
     def _check_automatic(self) -> None:
         """Raise where a parameter is set that belongs to a head of its own."""
-        check_memory(self.max_bytes)
         check_embedding(self.embedding)
         for name, value in OF_HEADS.items():
             given = getattr(self, name)
@@ -316,7 +315,6 @@ class AssociationModel(FittedAssociations):
 
     def _check_parameters(self) -> HeadParameters:
         parameters = HeadParameters.check(self.get_params(deep=False))
-        check_memory(self.max_bytes)
         if self.embedding is None and max(parameters.mix) > 0:
             raise ValueError("mix adds raw features, which embedding=None has already: leave it out.")
         return parameters

@@ -45,6 +45,7 @@ def check_options(model: FittedAssociations, progress: Any) -> None:
     check_choice("head", model.head, HEADS)
     AutomaticParameters.check(model.uses, model.criterion, model.max_fits)
     check_device(model.device)
+    check_memory(model.max_bytes)
     make_random_state(model.random_state)
     if progress is not None and not callable(progress):
         check_flag("progress", progress)
