@@ -21,19 +21,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from scipy import sparse
 
-from jointdr import IMC, AssociationModel, Dyads, TableEncoder, datasets
+from jointdr import TableEncoder, datasets
 from jointdr.apps.explore.catalog import read_names
 from jointdr.apps.explore.uploads import decode, read_features
 from jointdr.apps.reproduce.cache import Cache
 from jointdr.datasets.pickled import read_pickled_array
 from jointdr.engines import checkpoint
 from jointdr.io import scan_npy, scan_parquet
-from jointdr.prediction.loading import FAMILY
-from jointdr.prediction.popularity import Popularity
-from jointdr.runtime.modelfile import load_model, read_header
+from jointdr.prediction.loading import FAMILY, PREDICTORS
+from jointdr.runtime.modelfile import CHECKPOINT, load_model, read_header
 
 MODELS = Path(__file__).parents[1] / "tests" / "fixtures" / "models"
-CLASSES = {**FAMILY, "AssociationModel": AssociationModel, "IMC": IMC, "Popularity": Popularity}
+CLASSES = {**FAMILY, **PREDICTORS}
 STUDY: Any = SimpleNamespace(name="study", key="0", curves=("a", "b"), x=(1, 2, 3))
 
 
@@ -108,9 +107,22 @@ def model(path: Path) -> Any:
             assert encoder.transform(pd.DataFrame({c.name: ["A:1|CCO"] for c in encoder.columns_})).shape[0] == 1
         assert found.predict().shape == (len(found.row_ids_), len(found.column_ids_))
         found.predict(np.zeros((2, found.n_features_per_view_[0])))
+    elif hasattr(found, "predict"):
+        _predict(found, path)
     elif found.views is None:
         found.transform(tuple(np.zeros((2, n)) for n in found.n_features_per_view_))
     return found
+
+
+def _predict(found: Any, path: Path) -> None:
+    """Predictions of a regressor, which are finite, or refused because numbers that no fit has overflow."""
+    embedding = getattr(found, "embedding_", None)
+    if getattr(embedding, "views", None) is None:
+        widths = found.view_widths_ if embedding is None else embedding.n_features_per_view_
+        try:
+            assert np.isfinite(found.predict(tuple(np.zeros((2, n)) for n in widths))).all()
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
 
 
 def _cache(path: Path) -> Any:
@@ -263,7 +275,7 @@ TARGETS: dict[str, Target] = {
     "pickled": Target(read_pickled_array, _pickles, ".pickle"),
     "archive": Target(_archive, _archives, ".npz"),
     "model": Target(model, _models, ".npz"),
-    "checkpoint": Target(lambda p: load_model(p, checkpoint.KIND, checkpoint.contents), _checkpoints, ".npz"),
+    "checkpoint": Target(lambda p: load_model(p, CHECKPOINT, checkpoint.contents), _checkpoints, ".npz"),
     "cache": Target(_cache, lambda: [json.dumps({"values": {"0": [[1, 2, 3], [4, 5, 6]]}}).encode()], ".json"),
 }
 """By name."""

@@ -30,7 +30,7 @@ from jointdr.prediction import (
     TruncationWarning,
     load,
 )
-from jointdr.runtime import MemoryBudgetError, config_context, get_config, set_config
+from jointdr.runtime import InPlaceWarning, MemoryBudgetError, config_context, get_config, set_config
 
 __all__ = [
     "IHT",
@@ -46,6 +46,7 @@ __all__ = [
     "ConstantFeatureWarning",
     "Dyads",
     "HeavyTailWarning",
+    "InPlaceWarning",
     "JDRRegressor",
     "KernelRegression",
     "MemoryBudgetError",

@@ -244,11 +244,13 @@ def expected_recall(scores: Array, positive: Array, k: int) -> Array:
 
     Unlike a recall that ranks them in their order, it does not depend on the order of the columns.
     """
-    return expected_recalls(scores, positive, [k])[0]
+    return expected_recalls(scores, positive, [check_integer("k", k, 1)])[0]
 
 
 def expected_recalls(scores: Array, positive: Array, ks: Sequence[int]) -> Array:
     """The same at several numbers, (len(ks), rows)."""
+    for k in ks:
+        check_integer("ks", k, 1)
     scores, most = round_scores(scores), scores.shape[1]
     at = [most - min(k, most) for k in ks]
     least = np.partition(scores, sorted(set(at)), axis=1)[:, at]

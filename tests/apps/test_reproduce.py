@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from jointdr import JDR
+from jointdr import JDR, config_context
 from jointdr.apps import reproduce
 from jointdr.apps.cli.app import run as command
 from jointdr.apps.reproduce import FIGURES, paper_values, schedule, synthetic
@@ -21,6 +21,7 @@ from jointdr.apps.reproduce.summary import Verdict
 from jointdr.datasets import SyntheticModel
 from jointdr.metrics import nsee
 from jointdr.plot import Curve
+from jointdr.runtime import memory
 
 X = (300, 500)
 
@@ -57,6 +58,18 @@ def test_the_numbers_do_not_depend_on_jobs(small, tmp_path, monkeypatch):
     assert len(one) > 1
     assert one == two
     assert (tmp_path / "1/small.csv").read_text() == (tmp_path / "2/small.csv").read_text()
+
+
+def budget_here(seed):
+    return np.array([[float(memory.budget())]])
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_processes_share_the_memory_budget(jobs, tmp_path):
+    study = Study("budget", "m", (300,), ("JDR",), budget_here, {"setting": 0}, seconds=20.0)
+    with config_context(memory_budget="40 MB"):
+        found = measure_studies([study], [3], Cache(tmp_path), jobs, lambda *_: None)
+    assert (found["budget"] == 40_000_000 / jobs).all()
 
 
 @pytest.mark.parametrize("link", ["bilinear", "rbf"])

@@ -459,6 +459,81 @@ def test_broken_obo(obo, old, new, message):
         read_obo(obo)
 
 
+def obsolete(term, *successors):
+    return "\n".join(["[Term]", f"id: {term}", "is_obsolete: true", *(f"replaced_by: {s}" for s in successors), "", ""])
+
+
+def test_the_nearest_current_successor_stands_for_an_obsolete_term(tmp_path):
+    """By breadth-first search, written out term by term."""
+    rng = np.random.default_rng(0)
+    for trial in range(20):
+        current, old = [f"C{i}" for i in range(3)], [f"O{i}" for i in range(12)]
+        after = {}
+        for i, term in enumerate(old):
+            others = rng.permutation([*current, *old[i + 1 :], "unknown"])
+            after[term] = [str(other) for other in others[: rng.integers(4)]]
+        path = tmp_path / f"{trial}.obo"
+        stanzas = [f"[Term]\nid: {c}\n\n" for c in current] + [obsolete(o, *after[o]) for o in old]
+        path.write_text("".join(stanzas))
+        found = read_obo(path)
+        for o in old:
+            left, seen = list(after[o]), set()
+            while left and left[0] not in current:
+                seen.add(left[0])
+                left += [s for s in after.get(left.pop(0), []) if s not in seen]
+            assert found.current(o) == (left[0] if left else None)
+
+
+class Counted(str):
+    """A term that counts how often terms are compared or looked up."""
+
+    looked_up = 0
+
+    def __hash__(self):
+        Counted.looked_up += 1
+        return str.__hash__(self)
+
+
+@pytest.mark.parametrize("end", ["current", "unknown"])
+def test_a_long_chain_of_replacements_takes_a_number_of_steps_in_proportion(end):
+    from jointdr.datasets import ontology
+
+    def steps(n):
+        terms = [Counted(f"O{i}") for i in range(n)]
+        former = {term: [after] for term, after in zip(terms, [*terms[1:], Counted(end)], strict=True)}
+        names = {Counted("current"): "x"}
+        Counted.looked_up = 0
+        found = ontology._successors(names, former)
+        assert not ontology._find_cycle(names, former, found.keys())
+        assert found == (dict.fromkeys(terms, "current") if end == "current" else {})
+        return Counted.looked_up
+
+    assert steps(4000) < 2.1 * steps(2000)
+
+
+@pytest.mark.parametrize(
+    ("stanzas", "message"),
+    [
+        ([("X", "Y"), ("Y", "Z"), ("Z", "X")], "line 20: .*: X by Y by Z by X"),
+        ([("X", "X")], "line 20: .*: X by X"),
+        ([("W", "X"), ("X", "Y"), ("Y", "gone", "X")], "line 25: .*: X by Y by X"),
+        ([(f"T{i}", f"T{(i + 1) % 9}") for i in range(9)], r"line 20: .*: T0 by T1 by T2 by T3 by T4 by \.\.\."),
+    ],
+)
+def test_replacements_in_a_circle_are_refused(stanzas, message, tmp_path):
+    path = tmp_path / "x.obo"
+    path.write_text("[Term]\nid: A\n" + 17 * "\n" + "".join(obsolete(*terms) for terms in stanzas))
+    with pytest.raises(ValueError, match=rf"x\.obo, {message}"):
+        read_obo(path)
+
+
+def test_a_circle_with_a_way_out_is_read(tmp_path):
+    path = tmp_path / "x.obo"
+    path.write_text("[Term]\nid: A\n\n" + obsolete("X", "Y", "A") + obsolete("Y", "X"))
+    found = read_obo(path)
+    assert (found.current("X"), found.current("Y")) == ("A", "A")
+
+
 def test_terms_are_propagated(obo):
     found = propagate_terms(["b", "a", "b", "c", "a"], ["HP:3", "HP:20", "HP:4", "HP:7", "HP:2"], read_obo(obo))
     assert found.ids.tolist() == ["b", "a"]

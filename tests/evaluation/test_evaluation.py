@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from jointdr import IMC, JDR, AssociationModel, Dyads, Popularity
+from jointdr import IMC, JDR, AssociationModel, Dyads, Popularity, config_context
 from jointdr.evaluation import Method, evaluate, reduce_features, splits, standard_methods
 from jointdr.evaluation.methods import METHOD_NAMES
 from jointdr.metrics import concordance_index, rmse
 from jointdr.prediction.search import tuning
+from jointdr.runtime import memory
 
 
 @pytest.fixture
@@ -251,6 +252,20 @@ def test_once_is_one_setting_for_all_partitions(dyads):
         o.setting for o in evaluate(dyads, {"KR": AssociationModel(JDR(2), head="kernel")}, n_partitions=2).outcomes
     )
     assert not any(o.setting for o in evaluate(dyads, method, tune=None, n_partitions=2).outcomes)
+
+
+class Budgeted(Popularity):
+    """Fails with the budget that it has."""
+
+    def fit(self, Y, A=None, B=None, observed=None):
+        raise ValueError(memory.budget())
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_processes_share_the_memory_budget(jobs, dyads):
+    with config_context(memory_budget="40 MB"):
+        found = evaluate(dyads, {"popularity": Budgeted()}, n_partitions=3, at=[3], jobs=jobs)
+    assert [o.failure for o in found.outcomes] == [f"ValueError: {40_000_000 // jobs}"] * 3
 
 
 def test_the_numbers_do_not_depend_on_the_processes_or_on_the_company(dyads):

@@ -48,8 +48,8 @@ def outcome(request, tmp_path_factory):
             if is_mounted:
                 assert mounted(folder, "remount,ro")
             else:
-                for path in (folder, *(p for p in folder.iterdir() if p.is_dir())):
-                    path.chmod(0o555)
+                for path in (folder, *folder.rglob("*")):  # files too, which would be written in place
+                    path.chmod(0o555 if path.is_dir() else 0o444)
         code, out, err = finished(child, "go on\n")
         assert code == 0, err
         yield how, json.loads(out), folder, data

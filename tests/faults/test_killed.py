@@ -72,6 +72,7 @@ def test_a_save(moment, tmp_path):
     assert all(name.startswith(".") and name.endswith(".part") for name in left)
     new.save(path)  # what is left stands in nobody's way
     np.testing.assert_array_equal(JDR.load(path).embeddings_[0], new.embeddings_[0])
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 
 FOLD = (

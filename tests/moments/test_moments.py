@@ -226,7 +226,13 @@ def test_frozen_and_picklable(data):
         (lambda A, B, y: Moments.of_block((A, B), y[1:]), "y has"),
         (lambda A, B, y: Moments.of_block((A, B)), "need the response y"),
         (lambda A, B, y: Moments.of_block((A, B), y, y[1:]), "weight has shape"),
-        (lambda A, B, y: Moments.of_block((A, B), y, -np.ones(len(y))), "must not be negative"),
+        (lambda A, B, y: Moments.of_block((A, B), y, y[:, None]), "weight has shape"),
+        (lambda A, B, y: Moments.of_block((A, B), y, 1 - 2 * np.eye(1, len(y), 3)[0]), "negative, but row 3 has -1"),
+        (lambda A, B, y: Moments.of_block((A, B), y, np.full(len(y), np.nan)), r"weight contains NaN .*row 0"),
+        (lambda A, B, y: Moments.of_block((A, B), y, np.full(len(y), np.inf)), "weight contains NaN or infinity"),
+        (lambda A, B, y: Moments.of_block((A, B), y, np.full(len(y), 1e101)), r"weight goes up to 1e\+101"),
+        (lambda A, B, y: Moments.of_block((A, B), y, np.full(len(y), 1j)), "weight should hold one number per row"),
+        (lambda A, B, y: Moments.of_block((A, B), y, ["x"] * len(y)), "weight should hold one number per row"),
         (
             lambda A, B, y: Moments.of_block((A, B), y) + Moments.of_block((A, A), y),
             "same views, normalization and blocks",
@@ -236,6 +242,16 @@ def test_frozen_and_picklable(data):
 def test_clear_errors(data, call, message):
     with pytest.raises(ValueError, match=message):
         call(*data)
+
+
+def test_weights_of_another_library_are_checked_too(data):
+    torch = pytest.importorskip("torch")
+    A, B, y = map(torch.as_tensor, data)
+    for bad, message in ((float("nan"), "NaN or infinity"), (-1.0, "must not be negative, but row 5 has -1")):
+        w = torch.ones(len(y), dtype=torch.float64)
+        w[5] = bad
+        with pytest.raises(ValueError, match=message):
+            Moments.of_block((A, B), y, w)
 
 
 def test_merge_with_something_else(data):

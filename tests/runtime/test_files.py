@@ -3,12 +3,20 @@ from __future__ import annotations
 import errno
 import os
 import pickle
+import shutil
 import stat
+import tempfile
 import threading
+import traceback
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from jointdr import InPlaceWarning
+from jointdr.runtime import files
 from jointdr.runtime.files import Stamp, read_unchanged, require_mapped, whole_file, write_text
 
 
@@ -108,3 +116,144 @@ def test_a_stamp_that_is_sent_elsewhere_is_a_size(tmp_path):
     path.write_text("12345")
     with pytest.raises(ValueError, match="was changed"):
         pickle.loads(pickle.dumps(stamp)).require(path)
+
+
+LEFT = ".text.0123456789ab.part"  # by a process that was killed
+
+
+@pytest.mark.skipif(files.fcntl is None, reason="files cannot be locked here")
+def test_what_a_killed_process_left_is_removed_by_the_next_call_for_the_same_path(tmp_path):
+    others = [".text.part", ".text.0123456789aX.part", ".text.txt.0123456789ab.part", ".other.0123456789ab.part"]
+    for name in (LEFT, *others):
+        (tmp_path / name).write_text("half")
+    write_text(tmp_path / "text", "whole")
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["text", *others])
+
+
+@pytest.mark.skipif(files.fcntl is None, reason="files cannot be locked here")
+def test_what_is_still_being_written_is_left_alone(tmp_path):
+    """Two calls at a time for one path: the last one to end wins, and neither takes the other's file away."""
+    path = tmp_path / "text"
+    with whole_file(path) as first:
+        first.write(b"first")
+        with whole_file(path) as second:
+            second.write(b"second")
+        assert path.read_text() == "second"
+    assert path.read_text() == "first"
+    assert [p.name for p in tmp_path.iterdir()] == ["text"]
+
+
+@pytest.mark.skipif(files.fcntl is None, reason="files cannot be locked here")
+def test_a_file_that_was_taken_for_a_left_one_is_made_anew(tmp_path, monkeypatch):
+    """Between making a file and locking it, another call may remove it."""
+    lock, taken = files._lock, []
+
+    def lock_too_late(file, wait):
+        if wait and not taken:
+            taken.append(file.name)
+            os.unlink(file.name)
+        return lock(file, wait)
+
+    monkeypatch.setattr(files, "_lock", lock_too_late)
+    write_text(tmp_path / "text", "whole")
+    assert taken
+    assert [p.name for p in tmp_path.iterdir()] == ["text"]
+    assert (tmp_path / "text").read_text() == "whole"
+
+
+def test_many_threads_for_one_path(tmp_path):
+    path = tmp_path / "text"
+    texts = [str(i) * 10_000 for i in range(8)]
+    threads = [threading.Thread(target=lambda t=t: [write_text(path, t) for _ in range(20)]) for t in texts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert path.read_text() in texts
+    assert [p.name for p in tmp_path.iterdir()] == ["text"]
+
+
+@pytest.fixture(params=[errno.EACCES, errno.EROFS])
+def closed_folder(request, tmp_path, monkeypatch):
+    """A folder in which no file can be made, whoever runs the tests."""
+
+    def refuse(path, mode="r", **options):
+        if "x" in mode:
+            raise OSError(request.param, os.strerror(request.param), os.fspath(path))
+        return open(path, mode, **options)
+
+    (tmp_path / "text").write_text("the older text")
+    monkeypatch.setattr(files, "open", refuse, raising=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("new", ["new", "a text that is longer than the older one"])
+def test_a_file_in_a_folder_that_cannot_be_written_is_written_in_place(closed_folder, new):
+    path = closed_folder / "text"
+    number = path.stat().st_ino
+    with pytest.warns(InPlaceWarning, match=r"text is written in place, .*is killed meanwhile.*save elsewhere"):
+        write_text(path, new)
+    assert path.read_text() == new
+    assert path.stat().st_ino == number
+    with pytest.raises(OSError, match=r"new\.txt") as caught:  # which is not there yet
+        write_text(closed_folder / "new.txt", new)
+    assert caught.value.filename == str(closed_folder / "new.txt")
+
+
+def test_writing_in_place_begins_when_everything_is_there(closed_folder, monkeypatch):
+    path = closed_folder / "text"
+    with pytest.raises(ZeroDivisionError), whole_file(path) as file:
+        file.write(bytes(10 // 0))
+    assert path.read_text() == "the older text"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InPlaceWarning):
+            write_text(path, "a text that is longer than the older one")
+    assert path.read_text() == "the older text"
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    if hasattr(os, "posix_fallocate"):
+        monkeypatch.setattr(os, "posix_fallocate", full)
+        with pytest.warns(InPlaceWarning), pytest.raises(OSError, match=r"No space left.*text"):
+            write_text(path, "a text that is longer than the older one")
+        assert path.read_text() == "the older text"
+
+
+@contextmanager
+def folder_of_others():
+    """A folder that belongs to the one who runs the tests, and the way into it is open."""
+    folder = Path(tempfile.mkdtemp())
+    try:
+        yield folder
+    finally:
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="takes a process with the rights of another user")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_user_who_may_write_the_file_but_not_its_folder():
+    with folder_of_others() as folder:
+        path = folder / "text"
+        path.write_text("old")
+        path.chmod(0o666)
+        folder.chmod(0o555)
+        child = os.fork()
+        if child == 0:
+            try:
+                if os.geteuid() == 0:
+                    os.setgroups([])
+                    os.setgid(65534)
+                    os.setuid(65534)
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    write_text(path, "new")
+                os._exit(0 if [w.category for w in caught] == [InPlaceWarning] else 2)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert path.read_text() == "new"
+        assert [p.name for p in folder.iterdir()] == ["text"]

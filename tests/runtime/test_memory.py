@@ -187,3 +187,33 @@ def test_a_job_takes_more_where_it_may():
     command = [sys.executable, "-W", "ignore", "-m", "tests.support.kept_memory", "recommended", "1e12"]
     found = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=True)
     assert float(found.stdout) > 70e6
+
+
+def budget_here(*_):
+    return memory.budget()
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_workers_share_the_budget(backend):
+    """Of a context and of `set_config` alike, in threads and processes, which would not know of it by themselves."""
+    import joblib
+
+    def found(jobs):
+        work = joblib.delayed(memory.share_budget(budget_here, jobs))
+        return joblib.Parallel(n_jobs=2, backend=backend)(work(i) for i in range(3))
+
+    with config_context(memory_budget="90 MB"):
+        assert found(3) == [30_000_000] * 3
+    set_config(memory_budget="80 MB")
+    try:
+        assert found(2) == [40_000_000] * 3
+    finally:
+        set_config(memory_budget=None)
+
+
+def test_shares_of_what_is_free(machine, monkeypatch):
+    assert memory.share_budget(budget_here, 3)() == 1_024_000_000
+    assert memory.share_budget(budget_here, 100)() == memory.LEAST
+    with config_context(memory_budget=1):
+        assert memory.share_budget(budget_here, 100)() == 1
+        assert memory.budget() == 1

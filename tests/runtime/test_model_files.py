@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from jointdr import IMC, AssociationModel, Popularity
+import jointdr
+from jointdr import AssociationModel, TableWarning
 from jointdr.engines import checkpoint
-from jointdr.prediction.loading import FAMILY
-from jointdr.runtime.modelfile import FORMAT, load_model, read_header
+from jointdr.prediction.loading import FAMILY, PREDICTORS
+from jointdr.runtime.modelfile import CHECKPOINT, FORMAT, load_model, read_header
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "models"
 FILES = sorted(path for path in FOLDER.glob("*/*.npz") if not path.name.endswith(".expected.npz"))
-CLASSES = {**FAMILY, "AssociationModel": AssociationModel, "IMC": IMC, "Popularity": Popularity}
+CLASSES = {**FAMILY, **PREDICTORS}
 
 
 def expected_of(path):
@@ -29,7 +32,7 @@ def numbered(arrays, name):
 
 def test_there_are_files_of_the_present_format_and_of_every_kind():
     found = {read_header(path)["kind"] for path in FILES if path.parent.name == f"format-{FORMAT}"}
-    assert found == {*CLASSES, checkpoint.KIND}
+    assert found == {*CLASSES, CHECKPOINT}
     heads = {read_header(path)["params"].get("head") for path in FILES if path.name.startswith("association")}
     assert heads == {"auto", "kernel", "bilinear", "kernel_ridge"}
 
@@ -39,20 +42,55 @@ def test_there_are_files_of_the_present_format_and_of_every_kind():
 )
 def test_a_model_gives_what_it_gave(path):
     expected = expected_of(path)
-    model = CLASSES[str(expected["kind"])].load(path)
-    inputs = numbered(expected, "input")
-    found = (model.predict(), model.predict(*inputs)) if hasattr(model, "recommend") else model.transform(tuple(inputs))
-    for one, two in zip(found, numbered(expected, "output"), strict=True):
-        np.testing.assert_allclose(one, two, rtol=1e-10, atol=1e-10)
+    kind, inputs = CLASSES[str(expected["kind"])], numbered(expected, "input")
+    for model in (kind.load(path), jointdr.load(path)):
+        assert type(model) is kind
+        for one, two in zip(results(model, inputs), numbered(expected, "output"), strict=True):
+            np.testing.assert_allclose(one, two, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["association_automatic", "association_automatic_grades"])
+def results(model, inputs):
+    """Of a model for its inputs, which are arrays, or one table of new entities as text."""
+    if hasattr(model, "recommend"):
+        new = inputs[0] if inputs[0].dtype.kind != "U" else pd.read_csv(io.StringIO(str(inputs[0])), index_col=0)
+        if isinstance(new, np.ndarray):
+            return model.predict(), model.predict(new)
+        with pytest.warns(TableWarning, match="without the columns charge"):
+            return model.predict(), model.predict(new)
+    return model.transform(tuple(inputs)) if hasattr(model, "transform") else (model.predict(tuple(inputs)),)
+
+
+AUTOMATIC = [f"association_{name}{grades}" for name in ("automatic", "tables") for grades in ("", "_grades")]
+
+
+@pytest.mark.parametrize("name", AUTOMATIC)
 def test_an_automatic_model_says_what_it_said(name):
     model = AssociationModel.load(FOLDER / "format-2" / f"{name}.npz")
     assert list(dict.fromkeys(model.choices_["question"])) == ["rows", "columns", "both", "pairs"]
     assert np.isfinite(model.choices_["held-out score"]).all()
     assert "higher is better" in str(model)
     assert list(model.failures_.columns) == ["question", "setting", "error"]
+
+
+@pytest.mark.parametrize("name", ["association_tables", "association_tables_grades", "imc_tables"])
+def test_a_model_of_tables_keeps_names_and_the_treatment_of_columns(name):
+    model = jointdr.load(FOLDER / "format-2" / f"{name}.npz")
+    assert model.view_names_ == ("drug", "target")
+    assert model.labels_[0].tolist() == [f"drug number {i}" for i in range(24)]
+    assert model.labels_[1] is None
+    kinds = dict(zip(*(model.encoders_[0].summary()[c] for c in ("column", "kind")), strict=True))
+    assert kinds == {
+        **dict.fromkeys(("mass", "charge", "rings"), "number"),
+        **{"class": "category", "approved": "boolean", "since": "date", "name": "name"},
+    }
+    pairs = model.predict_pairs([("d0", "t0"), ("d3", "t2")])
+    assert ("lower" in pairs.columns) == name.endswith("_grades")
+
+
+def test_a_checkpoint_is_no_model():
+    path = FOLDER / f"format-{FORMAT}" / "checkpoint.npz"
+    with pytest.raises(ValueError, match=r"checkpoint\.npz holds the checkpoint of a fit, .*no model.*checkpointed"):
+        jointdr.load(path)
 
 
 def test_bandwidths_of_format_1_are_chosen_by_the_rule_of_version_0_1():
@@ -71,7 +109,7 @@ def test_bandwidths_of_format_1_are_chosen_by_the_rule_of_version_0_1():
 @pytest.mark.parametrize("path", [p for p in FILES if p.stem == "checkpoint"], ids=lambda p: p.parent.name)
 def test_a_checkpoint_holds_what_it_held(path):
     expected = expected_of(path)
-    _, (read, *_) = load_model(path, checkpoint.KIND, checkpoint.contents)
+    _, (read, *_) = load_model(path, CHECKPOINT, checkpoint.contents)
     moments = read["state"].central()
     assert read["rows"] == expected["rows"]
     np.testing.assert_allclose(moments.covariance(0), expected["covariance"], rtol=1e-10)

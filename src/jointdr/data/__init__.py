@@ -8,7 +8,15 @@ from jointdr.data.groups import Groups, fold_groups, minor_groups
 from jointdr.data.ids import Entities, as_ids, entities, entities_of_numbers, index_of
 from jointdr.data.matching import match_columns
 from jointdr.data.pairs import PairsWarning, Unmatched, UnmatchedWarning, choose_score, scores_in
-from jointdr.data.response import Transform, checked_numbers, checked_response, classes, fit_transform_of, indicators
+from jointdr.data.response import (
+    Transform,
+    check_response,
+    checked_numbers,
+    checked_response,
+    classes,
+    fit_transform_of,
+    indicators,
+)
 from jointdr.data.scores import Duplicates, is_implicit, scores_of_pairs, values_at
 from jointdr.data.sequences import checked_strings, sequence_features
 from jointdr.data.similarities import new_similarities, require_symmetric
@@ -55,6 +63,7 @@ __all__ = [
     "apply_encoders",
     "as_ids",
     "as_views",
+    "check_response",
     "checked_numbers",
     "checked_response",
     "checked_strings",

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jointdr.data.sequences import checked_strings
-from jointdr.runtime import Array, check_choice, check_integer
+from jointdr.runtime import Array, check_choice, check_flag, check_integer
 
 Fingerprint = Literal["morgan", "feature_morgan", "rdkit", "atom_pair", "torsion", "maccs", "ngrams"]
 FINGERPRINTS = ("morgan", "feature_morgan", "rdkit", "atom_pair", "torsion", "maccs", "ngrams")

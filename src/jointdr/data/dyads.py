@@ -34,7 +34,7 @@ from jointdr.data.tables import TableEncoder
 from jointdr.data.views import Views, default_name
 from jointdr.engines import Grid, Means
 from jointdr.moments import Moments
-from jointdr.runtime import Array, is_sparse, take_rows
+from jointdr.runtime import Array, check_flag, is_sparse, take_rows
 
 Similarities = dict[str, Array]
 Labels = tuple[Array | None, Array | None]
@@ -243,6 +243,7 @@ class Dyads:
         duplicates : {"error", "mean", "sum", "max", "last"}
             What is done then with samples of the same pair.
         """
+        check_flag("deduplicate", deduplicate)
         views, Y, tables, encoders = scores_of_samples(X, y, deduplicate, duplicates)
         dyads = cls(Y, tables[0], tables[1], "stored", names=(views.names[0], views.names[1]))
         dyads.feature_names = (views.feature_names[0], views.feature_names[1])

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from sklearn.utils.validation import column_or_1d
 
 from jointdr.data.views import SPLIT_HINT, in_order
-from jointdr.runtime import Array, check_integer, is_foreign, to_numpy
+from jointdr.runtime import Array, check_choice, check_integer, is_foreign, to_numpy
 
 RESPONSES = ("auto", "identity", "rank", "clip", "slices", "class")
 
@@ -80,6 +80,12 @@ class Transform:
         return np.searchsorted(self.grid, y)
 
 
+def check_response(response: Any) -> Any:
+    """The parameter ``response=`` of an estimator, if it is the name of a transform or a function."""
+    expected = f"choose from {RESPONSES} or give a function of y"
+    return response if callable(response) else check_choice("response", response, RESPONSES, expected=expected)
+
+
 def fit_transform_of(
     response: Any, y: Any, weight: Array | None = None, edges: Any = None, n_slices: int = N_SLICES
 ) -> Transform:
@@ -99,10 +105,8 @@ def fit_transform_of(
     n_slices : int
         Number of slices of about equal weight.
     """
-    if callable(response):
+    if callable(check_response(response)):
         return Transform("callable", np.empty(0), response)
-    if response not in RESPONSES:
-        raise ValueError(f"response={response!r} is not understood; choose from {RESPONSES} or give a function of y.")
     is_label = y.dtype.kind in "USb"
     if response == "auto":
         response = "class" if is_label else "identity"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from jointdr.runtime import Array, check_choice, check_integer
+from jointdr.runtime import Array, check_choice, check_flag, check_integer
 
 AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
 LONGEST = 5  # of words; there are 20^k
@@ -59,6 +59,7 @@ def sequence_features(sequences: Any, k: int = 2, *, mismatch: bool = False, nor
     """
     k = check_integer("k", k, 1, LONGEST)
     check_choice("normalize", normalize, ("share", "root", "unit"))
+    check_flag("mismatch", mismatch)
     found = checked_strings(sequences, "sequences")
     letters = np.full(256, -1)
     for place, letter in enumerate(AMINO_ACIDS):

@@ -8,13 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from jointdr.data.dyads import Dyads
 from jointdr.data.groups import Groups, hold_out_groups
 from jointdr.data.scores import entity_indices
 from jointdr.data.similarities import similarities_between
-from jointdr.runtime import Array, check_choice, check_integer, check_number, dense
+from jointdr.runtime import Array, check_choice, check_integer, check_number, dense, make_random_state
 
 By = Literal["rows", "columns", "both", "pairs"]
 BY: tuple[By, ...] = ("rows", "columns", "both", "pairs")
@@ -153,7 +152,7 @@ def splits(
     check_integer("n_splits", n_splits, 1)
     found = Groups.check(groups, dyads, (by,))
     codes = (None, None) if found is None else found.codes(dyads, by)
-    rng = check_random_state(random_state)
+    rng = make_random_state(random_state)
     if by == "pairs" and dyads.is_complete and not dyads.is_implicit:
         dyads = dyads.pairs(np.ones(dyads.shape, dtype=bool))  # a grade that is held out is not a 0
     for _ in range(n_splits):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jointdr.runtime import Array
+from jointdr.runtime import Array, check_number
 
 TAIL_ROWS = 200_000  # at most about this many responses are looked at
 
@@ -53,6 +53,7 @@ def tail_check(y: Any, share: float = 0.01) -> Tail:
     >>> tail_check(rng.standard_t(1.5, 10_000)).is_heavy
     True
     """
+    check_number("share", share, 0, 1)
     y = np.asarray(y, dtype=float).ravel()
     k = max(50, int(share * len(y)))
     if len(y) < 20 * k:  # too few to see the tail

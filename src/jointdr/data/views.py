@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 
 from jointdr.data.one_view import checked_numbers_of, checked_view, column_names
-from jointdr.runtime import Array, is_sparse, take_rows, to_numpy
+from jointdr.runtime import LARGEST_WEIGHT, Array, is_sparse, take_rows, to_numpy
 
 ColumnGroups = Sequence[Any] | Mapping[str, Any]
 
 SPLIT_HINT = "To cross-validate, wrap the views as Views(A, B): scikit-learn splits a bare list by views, not by rows."
-
-LARGEST_WEIGHT = 1e100  # weights are squared, and multiplied by squares: beyond this, or below its inverse, that fails
 
 
 class PositionWarning(UserWarning):

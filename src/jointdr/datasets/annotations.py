@@ -10,7 +10,7 @@ from itertools import chain, islice
 from typing import Any, Literal
 
 from jointdr.datasets.readers import ReadingWarning, id_frame, read_text
-from jointdr.runtime import AnyPath, Line, check_choice, parse_id, read_lines, require_length
+from jointdr.runtime import AnyPath, Line, check_choice, check_word, parse_id, read_lines, require_length
 
 GAF = (15, 17)  # fields of a line
 HPOA = ("databaseid", "diseasename", "qualifier", "hpoid", "aspect")
@@ -37,6 +37,7 @@ def read_hpoa(path: AnyPath, *, aspect: str | None = "P") -> Any:
         Columns ``disease``, ``term`` and ``disease_name``, each pair once. Phenotypes that the disease does *not* have
         are left out.
     """
+    check_word("aspect", aspect, expected="a letter, such as 'P', or None")
     found: dict[tuple[str, str], str] = {}
     for number, (disease, name, qualifier, term, kind) in _columns(path, HPOA):
         if qualifier.strip().upper() != "NOT" and aspect in (None, kind):

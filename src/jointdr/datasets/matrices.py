@@ -15,6 +15,7 @@ from jointdr.runtime import (
     AnyPath,
     Archive,
     Array,
+    check_separator,
     checked_csr,
     npy_header,
     parse_id,
@@ -66,6 +67,7 @@ def read_matrix(path: AnyPath, *, separator: str | None = None) -> Any:
         return _require_matrix(path, _npz(path))
     if name.endswith((".parquet", ".pq")):
         return read_table(path).rename_axis(None)
+    check_separator(separator)
     rows = read_lines(path, separator or separator_of(path), quoted=True)
     first, header = next(rows, (0, []))
     second = next(rows, None)

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +18,10 @@ from jointdr.runtime import (
     AnyPath,
     Array,
     Line,
+    check_choice,
+    check_flag,
+    check_number,
+    check_separator,
     parse_id,
     parse_number,
     parse_numbers,
@@ -80,6 +84,7 @@ def read_similarity(path: AnyPath, *, separator: str | None = None, symmetrize: 
     symmetrize : {"mean", "max", "min"}, optional
         How a matrix that is not symmetric is made so; an error by default.
     """
+    check_separator(separator)
     rows = read_lines(path, separator or separator_of(path), quoted=True)
     first, header = next(rows, (0, []))
     ids, W = _matrix(path, rows)
@@ -129,6 +134,9 @@ def read_edges(
         How the weights of a link are joined that is listed more than once, in either direction. By default it counts
         once if the weights are the same, and is an error if they are not.
     """
+    check_separator(separator)
+    check_flag("header", header)
+    check_choice("duplicates", duplicates, get_args(Duplicates))
     if separator is None:
         is_csv = os.fspath(path).lower().removesuffix(".gz").endswith(".csv")
         _, fields = next(read_lines(path, "\t", comment="#"), (0, []))
@@ -175,8 +183,9 @@ def read_humannet(path: AnyPath, *, top: float | None = None, giant: bool = Fals
     giant : bool
         Whether only the largest connected component of what was kept is returned.
     """
-    if top is not None and not 0 < top <= 1:
-        raise ValueError(f"top={top!r} must be a fraction of the links, above 0 and at most 1.")
+    check_flag("giant", giant)
+    if top is not None:
+        check_number("top", top, 1e-300, 1, expected="a fraction of the links, above 0 and at most 1")
     rows = read_lines(path, "\t", comment="#")
     first = next(rows, None)
     if first is None or len(first[1]) < 3:

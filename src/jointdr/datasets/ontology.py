@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 
 from jointdr.data import Ontology
 from jointdr.runtime import AnyPath, read_lines
+
+SHOWN = 5  # terms of a circle that an error names
 
 
 def read_obo(path: AnyPath, *, relations: Sequence[str] = ("is_a",)) -> Ontology:
@@ -23,9 +25,12 @@ def read_obo(path: AnyPath, *, relations: Sequence[str] = ("is_a",)) -> Ontology
     Notes
     -----
     Of every stanza ``[Term]`` the tags id, name, is_a, relationship, alt_id, is_obsolete and replaced_by are read (The
-    OBO Flat File Format, version 1.2). An obsolete term is not kept; its id stands for its first successor that is
-    current.
+    OBO Flat File Format, version 1.2). An obsolete term is not kept; its id stands for its nearest successor that is
+    current, however many replacements lead there, and the first of those. Terms that replace each other in a circle are
+    refused. O(size of the file).
     """
+    if not isinstance(relations, (list, tuple)) or not all(isinstance(name, str) for name in relations):
+        raise ValueError(f"relations={relations!r} must be a sequence of names, such as ('is_a', 'part_of').")
     names: dict[str, str] = {}
     parents: dict[str, tuple[str, ...]] = {}
     at: dict[str, int] = {}
@@ -50,7 +55,14 @@ def read_obo(path: AnyPath, *, relations: Sequence[str] = ("is_a",)) -> Ontology
         unknown = next((parent for parent in above if parent not in names), None)
         if unknown is not None:
             raise ValueError(f"{path}, line {at[term]}: {term!r} is a case of {unknown!r}, which is no current term.")
-    return Ontology(names, parents, _successors(names, former))
+    replaced = _successors(names, former)
+    if cycle := _find_cycle(names, former, replaced.keys()):
+        shown = [*cycle[:SHOWN], "..."] if len(cycle) > SHOWN else [*cycle, cycle[0]]
+        raise ValueError(
+            f"{path}, line {at[cycle[0]]}: obsolete terms are replaced by each other, and by no current one: "
+            f"{' by '.join(shown)}."
+        )
+    return Ontology(names, parents, replaced)
 
 
 _TAGS = ("id:", "name:", "is_a:", "relationship:", "alt_id:", "is_obsolete:", "replaced_by:")
@@ -76,16 +88,46 @@ def _stanzas(path: AnyPath) -> Iterator[tuple[int, dict[str, list[str]]]]:
 
 
 def _successors(names: dict[str, str], former: dict[str, list[str]]) -> dict[str, str]:
-    """The current term of every former id, through any number of replacements."""
+    """The current term of every former id that has one, the nearest through any number of replacements.
+
+    O(ids + replacements), from current terms backwards.
+    """
+    before = _predecessors(names, former)
+    steps, reached = dict.fromkeys(names, 0), list(names)
+    for term in reached:
+        for old in before.get(term, ()):
+            if old not in steps:
+                steps[old] = steps[term] + 1
+                reached.append(old)
     found: dict[str, str] = {}
-    for term in former:
-        seen, left = {term}, list(former[term])
-        while left and term not in names:
-            successor = left.pop(0)
-            if successor in names:
-                found[term] = successor
-                break
-            if successor not in seen:
-                seen.add(successor)
-                left += former.get(successor, [])
-    return found
+    for old in reached[len(names) :]:  # the nearest first
+        after = min((term for term in former[old] if term in steps), key=steps.__getitem__)
+        found[old] = found.get(after, after)
+    return {old: found[old] for old in former if old in found}
+
+
+def _find_cycle(names: dict[str, str], former: dict[str, list[str]], found: Collection[str]) -> list[str]:
+    """Former ids that replace each other in a circle, out of which no current term leads; empty if there are none."""
+    lost = {old: [term for term in former[old] if term in former] for old in former if old not in found | names.keys()}
+    before, left = _predecessors(names, lost), {old: len(after) for old, after in lost.items()}
+    ends = [old for old, count in left.items() if count == 0]
+    for end in ends:  # whose replacements are unknown: they are on no circle, and neither is what leads to them alone
+        for old in before.get(end, ()):
+            left[old] -= 1
+            if left[old] == 0:
+                ends.append(old)
+    on = next((old for old, count in left.items() if count), None)
+    seen: dict[str, int] = {}
+    while on is not None and on not in seen:
+        seen[on] = len(seen)
+        on = next(term for term in lost[on] if left[term])
+    return [] if on is None else list(seen)[seen[on] :]
+
+
+def _predecessors(names: dict[str, str], former: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The former ids that each id replaces."""
+    before: dict[str, list[str]] = {}
+    for old, after in former.items():
+        for term in after if old not in names else ():
+            before.setdefault(term, []).append(old)
+    return before

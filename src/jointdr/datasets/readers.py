@@ -18,6 +18,7 @@ from jointdr.runtime import (
     TableLines,
     after_header,
     as_number,
+    check_word,
     column_index,
     is_missing,
     parse_id,
@@ -30,6 +31,9 @@ from jointdr.runtime import (
 
 class ReadingWarning(UserWarning):
     """A file was read in one way that might be meant in another."""
+
+
+COLUMN = "the name of a column, or None"
 
 
 def read_table(
@@ -71,6 +75,7 @@ def read_table(
         With file, line and column, for infinity, lines that are too short or too long, and ids that are missing or
         occur twice.
     """
+    check_word("id", id, expected=COLUMN)
     if os.fspath(path).lower().endswith((".parquet", ".pq")):
         return _parquet_table(path, id)
     table = table_lines(path, separator, header)
@@ -232,6 +237,8 @@ def read_pairs(
         Two columns of ids, which are strings, and, if the file has scores, one of floats, NaN where there is none. A
         pair may be listed more than once, see `duplicates` of `Dyads.from_tables`.
     """
+    for option, name in (("row", row), ("column", column), ("score", None if score is False else score)):
+        check_word(option, name, expected=COLUMN)
     if os.fspath(path).lower().endswith((".parquet", ".pq")):
         return _parquet_pairs(path, row, column, score)
     frame = read_text(path, separator=separator, header=header)

@@ -12,7 +12,17 @@ from scipy.sparse.linalg import eigsh
 
 from jointdr.data import require_symmetric
 from jointdr.directions import scaled_left_vectors, sign_columns
-from jointdr.runtime import Array, as_float, check_choice, check_integer, dense, float_dtype, is_sparse, to_numpy
+from jointdr.runtime import (
+    Array,
+    as_float,
+    check_choice,
+    check_flag,
+    check_integer,
+    dense,
+    float_dtype,
+    is_sparse,
+    to_numpy,
+)
 
 Handling = Literal["error", "giant", "separate"]
 Symmetrize = Literal["mean", "max", "min"]
@@ -112,6 +122,8 @@ def spectral_features(
     array([1., 1., 1., 0., 0., 0.])
     """
     check_choice("components", components, ("error", "giant", "separate"))
+    check_flag("keep_diagonal", keep_diagonal)
+    check_flag("return_report", return_report)
     S = checked_affinity(W, symmetrize)
     if not keep_diagonal:
         S = _without_diagonal(S)
@@ -202,6 +214,7 @@ def lsa_features(X: Any, k: int, *, n_iter: int = 4) -> Array:
     X = sparse.csr_array(X) if is_sparse(X) else np.asarray(to_numpy(X))
     expected = f"an integer from 1 to {min(X.shape)}, the smaller side of X"
     k = check_integer("k", k, 1, min(X.shape), expected=expected)
+    check_integer("n_iter", n_iter, 0)
     X = as_float(X, float_dtype(X))
     if not np.isfinite(X.data if is_sparse(X) else X).all():
         raise ValueError("X contains NaN or infinity.")

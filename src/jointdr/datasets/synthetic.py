@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from jointdr.data import Views
-from jointdr.runtime import Array, check_choice, check_integer
+from jointdr.runtime import Array, check_choice, check_integer, check_number, is_integer
 
 Link = Literal["bilinear", "rbf", "logistic", "even"]
 Features = Literal["gaussian", "uniform", "poisson", "binary"]
@@ -66,6 +66,9 @@ class SyntheticModel:
     def __post_init__(self) -> None:
         check_choice("link", self.link, sorted(_LINKS))
         check_choice("features", self.features, ("gaussian", "uniform", "poisson", "binary"))
+        check_integer("n_components", self.n_components, 1)
+        for name in ("correlation", "noise", "sigma", "offset", "probability"):
+            check_number(name, getattr(self, name))
         for n, s in zip(self.shape, self.informative, strict=True):
             if not 1 <= (r := self.n_components) <= s <= n:
                 raise ValueError(f"need 1 <= n_components <= n_informative <= n_features, got {r}, {s}, {n}.")
@@ -79,12 +82,12 @@ class SyntheticModel:
     @property
     def shape(self) -> tuple[int, int]:
         """(n₁, n₂)."""
-        return _pair(self.n_features)
+        return _pair("n_features", self.n_features)
 
     @property
     def informative(self) -> tuple[int, int]:
         """(s₁, s₂)."""
-        return self.shape if self.n_informative is None else _pair(self.n_informative)
+        return self.shape if self.n_informative is None else _pair("n_informative", self.n_informative)
 
     def truth(self, random_state: int = 0) -> tuple[Array, Array]:
         """The embeddings (U, V) that belong to a seed."""
@@ -98,6 +101,7 @@ class SyntheticModel:
 
     def sample(self, n_samples: int, random_state: int = 0, dtype: Any = np.float64) -> Sample:
         """All rows at once."""
+        check_integer("n_samples", n_samples, 0)
         A, B = (np.empty((n_samples, n), dtype=dtype) for n in self.shape)
         y = np.empty(n_samples)
         for c, ((a, b), part) in enumerate(self.blocks(n_samples, CHUNK, random_state, dtype)):
@@ -129,6 +133,7 @@ class SyntheticModel:
         n_samples, block_rows, random_state, dtype
             As in `SyntheticModel.blocks`.
         """
+        check_integer("n_samples", n_samples, 0)
         check_integer("block_rows", block_rows, 1)
         if len({model.draws for model in models}) != 1:
             raise ValueError("models that share draws must agree in n_features, features, correlation and probability.")
@@ -246,7 +251,8 @@ def make_even(
     return SyntheticModel("even", n_features, n_components, **{"noise": 0.0, **options}).sample(n_samples, random_state)
 
 
-def _pair(n: int | tuple[int, int]) -> tuple[int, int]:
-    if np.ndim(n) > 0 and len(n) != 2:  # type: ignore[arg-type]
-        raise ValueError(f"expected one number or a pair of them, got {n!r}.")
-    return (int(n), int(n)) if np.ndim(n) == 0 else (int(n[0]), int(n[1]))  # type: ignore[arg-type, index]
+def _pair(name: str, n: int | tuple[int, int]) -> tuple[int, int]:
+    pair = tuple(n) if isinstance(n, (tuple, list)) else (n, n)
+    if len(pair) != 2 or not all(map(is_integer, pair)):
+        raise ValueError(f"{name}={n!r} must be a whole number, or a pair of them.")
+    return int(pair[0]), int(pair[1])

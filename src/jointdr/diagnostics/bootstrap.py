@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from jointdr.data import Dyads
 from jointdr.diagnostics.bootstrap_result import Angle, Bootstrap
@@ -26,7 +25,7 @@ from jointdr.engines import Rows
 from jointdr.estimators import JDR, prepared
 from jointdr.metrics import subspace_error
 from jointdr.moments import Moments
-from jointdr.runtime import Array, check_integer, check_number, memory
+from jointdr.runtime import Array, check_integer, check_number, make_random_state, memory
 
 TILES_PER_SIDE, FEWEST_TILES = 15, 5  # blocks of entities on each side of a `Dyads`, by default and at least
 MOST_BLOCKS, FEWEST_BLOCKS = 100, 20  # more than the first gain nothing; fewer than the second do not show the spread
@@ -113,7 +112,7 @@ def bootstrap(
         )
     given = prepared(fitted, X, y, sample_weight, caller="bootstrap", minimum_rows=2)
     options = _decide_options(given.method.options, fitted)
-    seed = int(check_random_state(random_state).randint(2**31 - 1))
+    seed = int(make_random_state(random_state).randint(2**31 - 1))
     if isinstance(X, Dyads):
         parts, counts = _tiles(X, options, n_blocks, n, seed)
     else:

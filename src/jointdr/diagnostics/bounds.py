@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
 
-from jointdr.runtime import Array, check_number
+from jointdr.runtime import Array, check_flag, check_integer, check_number, is_integer
 
 
 def bilinear_bound(n_features: int | tuple[int, int], n_components: int, n_samples: float, noise: float = 1.0) -> float:
@@ -50,7 +49,8 @@ def bilinear_bound(n_features: int | tuple[int, int], n_components: int, n_sampl
     0.131
     """
     n1, n2 = _pair(n_features)
-    _require_positive(n_components=n_components, n_samples=n_samples)
+    check_integer("n_components", n_components, 1)
+    _require_positive(n_samples=n_samples)
     check_number("noise", noise, 0, 1e100, expected="a number >= 0, and at most 1e100")
     return float(2 * np.sqrt((noise**2 + n_components) * (n1 + 2) * (n2 + 2) / n_samples))
 
@@ -107,6 +107,7 @@ def suggested_samples(
     """
     n1, n2 = _pair(n_features)
     _require_positive(error=error, constant=constant)
+    check_flag("logarithms", logarithms)
     factor = constant / error**2
     sparse = None
     if n_informative is not None:
@@ -224,8 +225,8 @@ def _norm_and_trace(C: Array) -> tuple[float, float]:
 
 
 def _pair(n: int | tuple[int, int], name: str = "n_features") -> tuple[int, int]:
-    pair: tuple[int, ...] = (n, n) if isinstance(n, Integral) else tuple(n)  # type: ignore[arg-type]
-    if len(pair) != 2 or not all(k >= 1 for k in pair):
+    pair = tuple(n) if isinstance(n, (tuple, list)) else (n, n)
+    if len(pair) != 2 or not all(is_integer(k) and k >= 1 for k in pair):
         raise ValueError(f"{name}={n!r} must be a positive number, or a pair of them, one per view.")
     return int(pair[0]), int(pair[1])
 

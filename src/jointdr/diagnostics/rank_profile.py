@@ -27,7 +27,7 @@ from jointdr.directions import (
 from jointdr.engines import Grid, Rows
 from jointdr.estimators import JDR, prepared
 from jointdr.moments import merged
-from jointdr.runtime import Array
+from jointdr.runtime import Array, check_integer, check_number, make_generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +158,13 @@ def rank_profile(
     """
     if not isinstance(model, JDR):
         raise TypeError(f"rank_profile takes a JDR, but got {type(model).__name__}.")
-    if n_permutations != 0:
+    if check_integer("n_permutations", n_permutations, 0) != 0:
         require_permutations(n_permutations, level)
+    if eta is not None:
+        check_number("eta", eta, 0)
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress={progress!r} must be a function of the permutations done and their number, or None.")
+    rng = make_generator(random_state)
     model = clone(model).set_params(n_components="auto", n_features_to_select=None, refine=0)
     found = prepared(model, X, y, sample_weight, caller="rank_profile", minimum_rows=2)
     if len(found.views.arrays) != 2:
@@ -180,7 +185,6 @@ def rank_profile(
     keep = options.moments_needed(mergeable=False)
     if "within" not in keep["blocks"]:
         keep["covariance"] = None  # it does not depend on y
-    rng = np.random.default_rng(random_state)
     for i in range(n_permutations):
         spectra = []
         for shuffled in _permutations(rows, rng):

@@ -83,6 +83,5 @@ def threshold_rank(singular_values: Array, eta: float) -> int:
     >>> threshold_rank([3.0, 2.0, 0.4, 0.3], eta=1.0)
     2
     """
-    if not eta >= 0:
-        raise ValueError(f"eta={eta!r} must be a number >= 0.")
+    check_number("eta", eta, 0)
     return int(np.count_nonzero(np.asarray(singular_values) > eta / 2))

@@ -15,9 +15,7 @@ import numpy as np
 
 from jointdr.engines.source import Source, joined_leaves
 from jointdr.moments import Moments, moments_from_arrays, moments_to_arrays
-from jointdr.runtime import Array, is_sparse, load_model, write_model
-
-KIND = "checkpoint"
+from jointdr.runtime import CHECKPOINT, Array, is_sparse, load_model, write_model
 
 RUNS = 100  # a read is cut into at most this many runs of leaves, after each of which the state may be written
 
@@ -82,7 +80,7 @@ class Checkpoint:
     def _found(self, source: Source) -> list[dict[str, Any]]:
         if not self.path.exists():
             return []
-        data, reads = load_model(self.path, KIND, contents)
+        data, reads = load_model(self.path, CHECKPOINT, contents)
         if data != source.identity():
             self._refuse("other data: other files, columns or numbers of rows, or files that were changed since")
         return reads
@@ -97,7 +95,7 @@ class Checkpoint:
             description, held = state_to_arrays(read["state"], f"read{i}")
             reads.append({**read, "state": description})
             arrays |= held
-        write_model(self.path, KIND, {"data": source.identity(), "reads": reads}, arrays)
+        write_model(self.path, CHECKPOINT, {"data": source.identity(), "reads": reads}, arrays)
         self._written = time.monotonic()
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from jointdr.engines.lanes import Lanes, Task, Told, ahead, apply_steps
 from jointdr.engines.reduction import RowBlock
 from jointdr.engines.source import Source
-from jointdr.runtime import Array, check_number, is_sparse
+from jointdr.runtime import Array, check_device, check_number, is_sparse
 
 BLOCK_BYTES = 512_000_000  # of a block: three are on the device at a time, with copies that a reduction makes of one
 PIECE_BYTES = 16_000_000  # a block is copied in pieces of this size
@@ -29,6 +29,7 @@ def require_torch() -> Any:
 
 def require_device(device: str) -> None:
     """Raise unless PyTorch has this device."""
+    check_device(device)
     torch = require_torch()
     try:
         torch.zeros(1, dtype=torch.float64, device=device).item()
@@ -214,6 +215,8 @@ def on_device(source: Source, device: str = "cuda", block_bytes: int = BLOCK_BYT
     >>> source = scan_arrays(a=X.arrays[0], b=X.arrays[1], y=y)
     >>> model = JDR(2).fit(on_device(source, "cuda"))  # doctest: +SKIP
     """
+    if check_device(device) is None:
+        raise ValueError("device=None is the host, on which a source is read anyway: give the name of an accelerator.")
     require_device(device)
     check_number("block_bytes", block_bytes, 1, expected="positive, the number of bytes that are copied at a time")
     source = copy.copy(source)

@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from jointdr.engines.reduction import RowBlock
-from jointdr.runtime import Array
+from jointdr.runtime import Array, check_flag, check_number
 
 Watch = Callable[[int, int], object]  # called with the number of rows and of bytes of every block that has been reduced
 
@@ -172,6 +172,8 @@ class Source(ABC):
         """
         from jointdr.engines.checkpoint import Checkpoint
 
+        check_number("every", every, 0)
+        check_flag("keep", keep)
         if not self.rereadable or self.n_rows is None:
             raise ValueError("A checkpoint needs a source that can be read from any row on, such as files.")
         source = copy.copy(self)

@@ -10,7 +10,12 @@ from jointdr.estimators.options import exponent_of, jdr_options
 from jointdr.estimators.pca import PCA
 from jointdr.estimators.phd import PHD
 from jointdr.estimators.save import SAVE
-from jointdr.estimators.saving import estimator_from_arrays, estimator_to_arrays
+from jointdr.estimators.saving import (
+    estimator_from_arrays,
+    estimator_to_arrays,
+    link_from_arrays,
+    link_to_arrays,
+)
 from jointdr.estimators.sir import SIR
 from jointdr.estimators.sols import SOLS
 
@@ -30,5 +35,7 @@ __all__ = [
     "estimator_to_arrays",
     "exponent_of",
     "jdr_options",
+    "link_from_arrays",
+    "link_to_arrays",
     "prepared",
 ]

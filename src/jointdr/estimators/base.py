@@ -12,7 +12,16 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from jointdr.data import Dyads, Encoders, Transform, Views, checked_weight, raise_if_not_finite, refuse_dyads
+from jointdr.data import (
+    Dyads,
+    Encoders,
+    Transform,
+    Views,
+    check_response,
+    checked_weight,
+    raise_if_not_finite,
+    refuse_dyads,
+)
 from jointdr.directions import OVERFLOW, Embedding, Fitted, Link, checked_embedding, explain_overflow
 from jointdr.engines import Grid, Rows, Stream
 from jointdr.estimators.inputs import check_source, check_views, remember_views
@@ -22,7 +31,7 @@ from jointdr.estimators.responses import IDENTITY, ResponseRule
 from jointdr.estimators.saving import estimator_from_arrays, estimator_to_arrays
 from jointdr.estimators.streaming import READ_ONCE, as_source, stream_of
 from jointdr.moments import Moments, merged
-from jointdr.runtime import Array, Saved
+from jointdr.runtime import Array, Saved, check_integer
 
 KEEP_MOMENTS_BYTES = 100_000_000  # `fit` keeps ``moments_`` while they are smaller than this
 
@@ -71,6 +80,8 @@ class ViewsTransformer(ViewsOutput, Saved, BaseEstimator, auto_wrap_output_keys=
 
     def _rule(self, **given: Any) -> ResponseRule:
         """How the response is taken, once the views are known; `given` are further arguments of `fit`."""
+        check_response(self.response)
+        check_integer("n_slices", self.n_slices, 2)
         return ResponseRule(type(self).__name__, self.response, self.edges, self.n_slices)
 
     def _require_one_read(self, caller: str) -> None:
@@ -131,7 +142,7 @@ class ViewsTransformer(ViewsOutput, Saved, BaseEstimator, auto_wrap_output_keys=
             self._require_one_read("a fit to a Dyads")
         if y is not None or sample_weight is not None:
             raise TypeError(f"{name} takes the response from a Dyads: leave y and sample_weight out.")
-        if not by_pairs and getattr(self, "response", "identity") not in ("auto", "identity"):
+        if not by_pairs and check_response(getattr(self, "response", "identity")) not in ("auto", "identity"):
             raise ValueError(
                 f"response={self.response!r} is not for a Dyads: apply it to the scores Y first, "
                 "and fit with response='identity'."

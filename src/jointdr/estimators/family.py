@@ -6,6 +6,7 @@ from typing import Any
 
 from jointdr.estimators.base import ViewsTransformer
 from jointdr.estimators.responses import FEWEST_SLICES, SlicedResponse
+from jointdr.runtime import check_integer
 
 
 class SupervisedMethod(ViewsTransformer):
@@ -55,6 +56,8 @@ class SlicedMethod(ViewsTransformer):
         return True
 
     def _rule(self, **given: Any) -> SlicedResponse:
+        if self.n_slices is not None:
+            check_integer("n_slices", self.n_slices, 2)
         n_slices = max(FEWEST_SLICES, max(self.n_features_per_view_) + 3) if self.n_slices is None else self.n_slices
         return SlicedResponse(type(self).__name__, "slices", self.edges, n_slices)
 

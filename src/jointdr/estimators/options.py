@@ -6,10 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from jointdr.directions import CROSS, LINKS, NORMALIZATIONS, SOLVERS, Options, choose_solver
-from jointdr.runtime import check_choice, check_choices, check_integers, check_number, is_integer, is_number, memory
+from jointdr.runtime import (
+    check_choice,
+    check_choices,
+    check_integers,
+    check_number,
+    is_integer,
+    is_number,
+    make_random_state,
+    memory,
+)
 
 
 def exponent_of(scale: Any) -> float:
@@ -80,7 +88,7 @@ def jdr_options(model: Any, n_responses: int, once: bool) -> Options:
         products="all" if model.moments == "all" else "cross",
         auto=frozenset(auto),
         n_folds=int(model.n_folds),
-        seed=None if solver == "exact" else int(check_random_state(model.random_state).randint(2**31 - 1)),
+        seed=None if solver == "exact" else int(make_random_state(model.random_state).randint(2**31 - 1)),
         fold_seed=int(model.random_state) if is_integer(model.random_state) else 0,
         names=model.view_names_,
         features=model.feature_names_per_view_,
@@ -105,8 +113,8 @@ def _check_values(model: Any) -> None:
     checked_ridge(model.ridge)
     if model.normalize is None and model.ridge != 0:
         raise ValueError("ridge has no effect with normalize=None: leave it at 0, or choose a normalization.")
-    if is_integer(model.random_state) and int(model.random_state) < 0:
-        raise ValueError(f"random_state={model.random_state} must not be negative.")
+    check_number("max_tensor_bytes", model.max_tensor_bytes, 0, strictly=True, expected="a positive number of bytes")
+    make_random_state(model.random_state)
     if model.n_hooi and model.moments == "all":
         raise ValueError("n_hooi fits the proxy tensor alone, so it does not go with moments='all': use n_hooi=0.")
     if model.refine and model.normalize is None:
@@ -147,9 +155,7 @@ def _matrix_solver(
 
 def _tensor_solver(model: Any, n_features: tuple[int, ...], n_responses: int, auto: bool) -> Any:
     """``"exact"`` forms the proxy tensor (one per fold, where something is left to the data), if the budget allows."""
-    most = check_number(
-        "max_tensor_bytes", model.max_tensor_bytes, 0, strictly=True, expected="a positive number of bytes"
-    )
+    most = float(model.max_tensor_bytes)
     # Where something is left to the data, one tensor per fold is kept, and unfoldings of each of them and of its rest.
     copies = int(model.n_folds) * (1 + 2 * len(n_features)) if auto else 1
     needed = 8 * n_responses * float(np.prod(n_features, dtype=float)) * copies

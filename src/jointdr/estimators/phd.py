@@ -14,7 +14,7 @@ from jointdr.estimators.method import FittingMethod, by_moments
 from jointdr.estimators.options import exponent_of, method_options
 from jointdr.estimators.scoring import quadratic_share
 from jointdr.moments import Moments
-from jointdr.runtime import Array
+from jointdr.runtime import Array, check_flag
 
 
 class PHD(SupervisedMethod):
@@ -97,17 +97,17 @@ class PHD(SupervisedMethod):
         self.concatenate = concatenate
 
     def _require_one_read(self, caller: str) -> None:
-        if self.residual:
+        if check_flag("residual", self.residual):
             raise ValueError(
                 f"residual=True reads the data again once least squares is done, which {caller} cannot: "
                 "use fit, or residual=False."
             )
 
     def _takes_pairs(self, **given: Any) -> bool:
-        return bool(self.residual)
+        return check_flag("residual", self.residual)
 
     def _method(self, n_responses: int, once: bool) -> FittingMethod:
-        joint, residual = bool(self.concatenate), bool(self.residual)
+        joint, residual = check_flag("concatenate", self.concatenate), check_flag("residual", self.residual)
         blocks = ("cross", "within") if joint else ("within",)
         options = method_options(self, blocks)
         keep = {"blocks": blocks, "covariance": "full", "cross_covariance": joint}

@@ -40,7 +40,7 @@ def estimator_to_arrays(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
         arrays |= {f"{name}.{k}": v for k, v in enumerate(getattr(embedding, name))}
     if hasattr(model, "link_"):
         header["link"] = model.link_.kind
-        arrays |= _link_arrays(model.link_)
+        arrays |= link_to_arrays(model.link_)
     for k, features in enumerate(model.feature_names_per_view_):
         if features is not None:
             arrays[f"features.{k}"] = np.asarray(features, dtype=str)
@@ -74,7 +74,7 @@ def estimator_from_arrays(cls: Any, header: Mapping[str, Any], arrays: Mapping[s
     model.moments_used_ = tuple(header["moments_used"])
     model.response_ = Transform(header["response"], arrays["response"])
     if header.get("link") is not None:
-        model.link_ = _link(header["link"], arrays)
+        model.link_ = link_from_arrays(header["link"], arrays)
     if "feature_names_in" in arrays:
         model.feature_names_in_ = arrays["feature_names_in"].astype(object)
     if header["moments"]:
@@ -143,15 +143,23 @@ def _pairs(arrays: Mapping[str, Array]) -> dict[tuple[int, int], Array] | None:
     return {(at[0], at[1]): arrays[name] for name, at in names.items()} or None
 
 
-def _link_arrays(link: Link) -> dict[str, Array]:
+def link_to_arrays(link: Link) -> dict[str, Array]:
+    """A fitted link function as plain arrays; its kind belongs into a header."""
     basis = {f"link.{name}": getattr(link.basis, name) for name in ("centre", "spread", "frequencies", "phases")}
     monomials = {f"link.monomials.{t}": at for t, at in enumerate(link.basis.monomials)}
     return {"link.theta": link.theta, **basis, **monomials}
 
 
-def _link(kind: str, arrays: Mapping[str, Array]) -> Link:
+def link_from_arrays(kind: str, arrays: Mapping[str, Array]) -> Link:
+    """The link function of this kind that `link_to_arrays` took apart; a ValueError if these are not of one."""
+    centre = checked_array(arrays, "link.centre", (None,))
+    d = len(centre)
+    spread, phases = checked_array(arrays, "link.spread", (d,)), checked_array(arrays, "link.phases", (None,))
+    frequencies = checked_array(arrays, "link.frequencies", (d, len(phases)))
     monomials: list[Array] = []
-    while f"link.monomials.{len(monomials)}" in arrays:
-        monomials.append(arrays[f"link.monomials.{len(monomials)}"])
-    rest = {name: arrays[f"link.{name}"] for name in ("centre", "spread", "frequencies", "phases")}
-    return Link(kind, Basis(monomials=tuple(monomials), **rest), arrays["link.theta"])
+    while (name := f"link.monomials.{len(monomials)}") in arrays:
+        monomials.append(checked_array(arrays, name, (None, None), "i"))
+    if not (spread > 0).all() or any(((at < 0) | (at >= d)).any() for at in monomials):
+        raise ValueError(f"its link function is not one of {d} coordinates")
+    basis = Basis(centre, spread, tuple(monomials), frequencies, phases)
+    return Link(kind, basis, checked_array(arrays, "link.theta", (basis.width, None)))

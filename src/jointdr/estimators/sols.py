@@ -15,6 +15,7 @@ from jointdr.estimators.options import method_options
 from jointdr.estimators.responses import GroupedResponse
 from jointdr.estimators.scoring import linear_share
 from jointdr.moments import Moments
+from jointdr.runtime import check_integer
 
 
 class SOLS(ViewsTransformer):
@@ -112,6 +113,8 @@ class SOLS(ViewsTransformer):
         return groups is not None or self.n_slices is not None or self.edges is not None
 
     def _rule(self, groups: Any = None, **given: Any) -> GroupedResponse:
+        if self.n_slices is not None:
+            check_integer("n_slices", self.n_slices, 2)
         return GroupedResponse("SOLS", "identity", self.edges, self.n_slices, groups)
 
     def _method(self, n_responses: int, once: bool) -> FittingMethod:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
@@ -18,7 +17,17 @@ from jointdr.evaluation.measures import graded_metrics, implicit_metrics, signif
 from jointdr.evaluation.methods import Method, reduce_features, standard_methods
 from jointdr.evaluation.result import Evaluation, Outcome, Setting
 from jointdr.prediction import Recommender, check_criterion, fit_lowered, resolve_embedding, tune_model
-from jointdr.runtime import Array, Progress, check_choice, check_integer, check_number, is_integer
+from jointdr.runtime import (
+    Array,
+    Progress,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_number,
+    is_integer,
+    make_random_state,
+    memory,
+)
 
 Tune = Literal["each", "once"]
 TUNING_IN_WORDS = {"each": "tuned in every partition", "once": "tuned on one more partition", None: "not tuned"}
@@ -82,7 +91,8 @@ def evaluate(
     random_state : int, RandomState or None
         The first partitions are the same however many there are.
     jobs : int
-        Processes, each with one thread for products of matrices. The numbers do not depend on it.
+        Processes, each with one thread for products of matrices and an equal share of the memory budget. The numbers do
+        not depend on it.
     progress : bool, optional
         Whether to show a progress bar; by default in a terminal.
 
@@ -116,6 +126,10 @@ def evaluate(
     _check(by, n_partitions, at, tune, tuning_splits, jobs, held_out)
     if held_out is None:
         check_number("test_size", test_size, 0, 1, strictly=True, expected="a share between 0 and 1")
+    check_number("significant", significant)
+    make_random_state(random_state)
+    if progress is not None:
+        check_flag("progress", progress)
     check_criterion(criterion, dyads.is_implicit)
     chosen = _methods(dyads, methods, by)
     if not isinstance(methods, Mapping) and "default" in chosen:
@@ -128,7 +142,7 @@ def evaluate(
     tables = {name: small if method.reduced else dyads for name, method in chosen.items()}
     tests: Sequence[Any] = [None] * n_partitions if held_out is None else [np.asarray(at) for at in held_out]
     # The first seed is that of the partition to tune on, which is there even if it is not used.
-    seeds = [int(s) for s in check_random_state(random_state).randint(2**31 - 1, size=len(tests) + 1)]
+    seeds = [int(s) for s in make_random_state(random_state).randint(2**31 - 1, size=len(tests) + 1)]
     once = tune == "once"
     with Progress((len(tests) + once) * len(chosen), "evaluating", progress) as bar:
         start = dict.fromkeys(chosen, _Choice())
@@ -242,7 +256,8 @@ def _run(function: Any, tasks: Sequence[tuple[Any, ...]], jobs: int, bar: Progre
     """Results in the order of the tasks, one by one."""
     results: Iterable[Any] = (function(*task) for task in tasks)
     if jobs > 1:
-        results = Parallel(n_jobs=jobs, return_as="generator")(delayed(function)(*task) for task in tasks)
+        work = memory.share_budget(function, min(jobs, max(1, len(tasks))))
+        results = Parallel(n_jobs=jobs, return_as="generator")(delayed(work)(*task) for task in tasks)
     for result in results:
         bar.step()
         yield result

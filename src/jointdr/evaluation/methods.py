@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.data import By, Dyads
+from jointdr.data import BY, By, Dyads
 from jointdr.directions import scaled_left_vectors
 from jointdr.estimators import JDR, PCA, PHD, SOLS, ViewsTransformer
 from jointdr.evaluation.peers.menu import PEERS, unsuitable_peers
 from jointdr.prediction import IMC, AssociationModel, Popularity, Recommender, recipe
-from jointdr.runtime import Array, as_float, float_dtype, is_sparse
+from jointdr.runtime import Array, as_float, check_choice, check_flag, float_dtype, is_sparse
 
 Grid = dict[str, list[Any]]
 
@@ -42,6 +42,9 @@ class Method:
     model: Recommender
     grid: Any = None
     reduced: bool = False
+
+    def __post_init__(self) -> None:
+        check_flag("reduced", self.reduced)
 
 
 def standard_methods(dyads: Dyads, names: Iterable[str] | None = None, *, by: By = "rows") -> dict[str, Method]:
@@ -100,6 +103,7 @@ def standard_methods(dyads: Dyads, names: Iterable[str] | None = None, *, by: By
     Ke, Meng, Finley, Wang, Chen, Ma, Ye and Liu (2017). LightGBM: a highly efficient gradient boosting decision tree.
     NeurIPS 30, 3146-3154.
     """
+    check_choice("by", by, BY)
     chosen = _default_names(dyads, by) if names is None else list(names)
     if unknown := [name for name in chosen if name not in METHOD_NAMES]:
         raise ValueError(f"Unknown methods in names: {unknown}. Choose from {list(METHOD_NAMES)}.")

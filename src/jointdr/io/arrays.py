@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import product
 from math import prod
 from pathlib import Path
 from typing import Any, Self
@@ -75,22 +76,71 @@ class NpyTable:
 
 @dataclass(frozen=True)
 class ZarrTable:
-    """One Zarr array, of which some rows are read when they are needed."""
+    """One Zarr array, of which some rows are read when they are needed.
+
+    Zarr may leave out chunks that hold the fill value alone, and reads a chunk without a file as one of these. So the
+    files that there are when the array is opened are listed, and rows are refused if one of theirs is gone by the time
+    they have been read, or is another one, or is there only now.
+    """
 
     path: str
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+    # Of the files of chunks, by rows of chunks; None for a chunk without a file. Empty for what is no folder of files.
+    stamps: tuple[tuple[Stamp | None, ...], ...] = field(default=(), repr=False)
+    first: int = 0  # the row of chunks that `stamps` begins with
 
     @staticmethod
     def of(path: Any) -> ZarrTable:
-        array = _zarr().open_array(os.fspath(path), mode="r")
-        return ZarrTable(os.fspath(path), tuple(array.shape), np.dtype(array.dtype))
+        """Open the array, and list the files of its chunks."""
+        path = os.fspath(path)
+        array = _zarr().open_array(path, mode="r")
+        stamps: list[tuple[Stamp | None, ...]] = []
+        if os.path.isdir(path):
+            height, *_ = _stored_shape(array)
+            count = -(-array.shape[0] // height)
+            stamps = [tuple(map(_stamp_of, _chunk_files(array, path, row))) for row in range(count)]
+        return ZarrTable(path, tuple(array.shape), np.dtype(array.dtype), tuple(stamps))
+
+    def part(self, start: int, stop: int) -> ZarrTable:
+        """The same table with the list of files for these rows only, to be sent elsewhere."""
+        if not self.stamps:
+            return self
+        height, *_ = _stored_shape(self._open())
+        first, last = start // height, -(-stop // height)
+        return replace(self, stamps=self.stamps[first - self.first : last - self.first], first=first)
 
     def rows(self, start: int, stop: int) -> Array:
+        """The rows from `start` to before `stop`, in memory."""
+        array = self._open()
+        try:
+            return np.asarray(array[start:stop])
+        finally:  # also where reading has failed, because a file is cut off for example
+            self._require_files(array, start, stop)
+
+    def _open(self) -> Any:
         array = _zarr().open_array(self.path, mode="r")
         if tuple(array.shape) != self.shape or np.dtype(array.dtype) != self.dtype:
             raise ValueError(f"{self.path} was changed while it was read: start again when it is complete.")
-        return np.asarray(array[start:stop])
+        return array
+
+    def _require_files(self, array: Any, start: int, stop: int) -> None:
+        """Raise if the files of these rows are not those that were there when the array was opened."""
+        height, *_ = _stored_shape(array)
+        for row in range(start // height, -(-stop // height) if self.stamps else 0):
+            for file, stamp in zip(_chunk_files(array, self.path, row), self.stamps[row - self.first], strict=True):
+                if stamp is not None and not os.path.exists(file):
+                    raise ValueError(
+                        f"{file} has vanished since the array was opened, and would be read as if all of its numbers "
+                        "were the fill value: put it back, or start again when the array is complete."
+                    )
+                if stamp is not None:
+                    stamp.require(file)
+                elif os.path.exists(file):
+                    raise ValueError(
+                        f"{file} was added while the array was read, and rows from before and after must not be "
+                        "mixed: start again when it is complete."
+                    )
 
     def identity(self) -> list[Any]:
         folder = Path(self.path).resolve()
@@ -130,6 +180,25 @@ class MemoryTable:
         require_mapped(self.array)
         some = self.array[:: -max(1, len(self.array) // 1000)]
         return [list(self.shape), hashlib.sha256(np.ascontiguousarray(some).tobytes()).hexdigest()]
+
+
+def _stored_shape(array: Any) -> tuple[int, ...]:
+    """The shape of what one file of a Zarr array holds: a shard, or a chunk."""
+    return tuple(array.shards or array.chunks)
+
+
+def _chunk_files(array: Any, path: str, row: int) -> Iterator[str]:
+    """The files of one row of chunks, whether they are there or not."""
+    counts = [-(-n // size) for n, size in zip(array.shape[1:], _stored_shape(array)[1:], strict=True)]
+    for rest in product(*map(range, counts)):
+        yield os.path.join(path, array.metadata.encode_chunk_key((row, *rest)))
+
+
+def _stamp_of(file: str) -> Stamp | None:
+    try:
+        return Stamp.of(file)
+    except FileNotFoundError:
+        return None
 
 
 def _zarr() -> Any:
@@ -187,8 +256,12 @@ class ArraySource(Source):
         assert self.n_rows is not None
         at_once = 0 if self.engine is None else self.engine.block_bytes
         size = max(1, max(LEAF_BYTES, at_once) // max(1, self.row_bytes))
-        places = slices(self.n_rows, size)
-        return [ArrayLeaf(*self._tables, at.start, at.stop - at.start, self._columns) for at in places]
+        views, y, weight = self._tables
+        leaves = []
+        for at in slices(self.n_rows, size):
+            *of_views, of_y, of_weight = (_part_of(table, at) for table in (*views, y, weight))
+            leaves.append(ArrayLeaf(tuple(of_views), of_y, of_weight, at.start, at.stop - at.start, self._columns))
+        return leaves
 
     def _select(self, columns: Sequence[Array]) -> Self:
         source = type(self)(self.names, *self._tables)
@@ -199,6 +272,11 @@ class ArraySource(Source):
     def identity(self) -> dict[str, Any]:
         views, y, weight = self._tables
         return {**super().identity(), "files": [t.identity() for t in (*views, y, weight) if t is not None]}
+
+
+def _part_of(table: Any, at: slice) -> Any:
+    """A table as a leaf of these rows takes it along."""
+    return table.part(at.start, at.stop) if isinstance(table, ZarrTable) else table
 
 
 def _require_tables(names: Sequence[str], views: Sequence[Any], y: Any, weight: Any) -> None:
@@ -269,5 +347,11 @@ def scan_zarr(*, y: Any = None, weight: Any = None, **views: Any) -> Source:
     """Views in Zarr arrays, which are read a block at a time; takes the package zarr.
 
     Parameters as in `scan_npy`: the folder of one array each. Chunks of whole rows are read fastest.
+
+    Notes
+    -----
+    A chunk without a file holds the fill value, because Zarr leaves out chunks that hold nothing else. Files that were
+    there when the array was opened and are gone, or others, when they are read are an error that names them; a file
+    that had been lost before cannot be told from one that was never written.
     """
     return _scan(ZarrTable.of, "scan_zarr", views, y, weight)

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from jointdr.data import as_views, column_positions, default_name
 from jointdr.engines import Cluster, Grid, MomentsOfGroups, RandomParts, RowBlock, Source, require_dask
 from jointdr.moments import Moments
-from jointdr.runtime import Array, check_choice, take_columns
+from jointdr.runtime import Array, check_choice, check_integer, take_columns
 
 
 @dataclass(frozen=True)
@@ -268,6 +268,8 @@ def reduce_dyads(
     O(|Y| n) on the workers; n × n numbers come back. Pairs are counted as rows, as `Dyads` does.
     """
     check_choice("observed", observed, (None, "stored"), expected="give None or 'stored'")
+    check_integer("n_folds", n_folds, 1)
+    check_integer("seed", seed, 0)
     dask = require_dask()
     lengths = _lengths(Y)
     shared = dask.delayed(np.asarray(B), pure=False)

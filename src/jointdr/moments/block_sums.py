@@ -6,15 +6,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from array_api_compat import device
 
 from jointdr.runtime import (
+    LARGEST_WEIGHT,
     Array,
     Scratch,
     as_float,
+    check_flag,
     column_means,
     float_dtype,
     inner,
@@ -24,11 +26,13 @@ from jointdr.runtime import (
     scale_rows,
     subtract_rows,
     sum_of_squares,
+    to_numpy,
     weighted_square,
 )
 
 Covariance = Literal["full", "diagonal"] | None
 BLOCKS = ("cross", "within", "means")
+COVARIANCES = ("full", "diagonal")
 
 
 @dataclass(frozen=True)
@@ -59,11 +63,14 @@ class Keep:
         cross_covariance: bool = True,
     ) -> Keep:
         """Check the three choices and spread a single covariance over the views."""
-        chosen = frozenset((blocks,) if isinstance(blocks, str) else blocks)
-        if not chosen <= set(BLOCKS):
-            raise ValueError(f"blocks={sorted(chosen)} is not understood; choose from {list(BLOCKS)}.")
-        per_view = (covariance,) * n_views if covariance is None or isinstance(covariance, str) else tuple(covariance)
-        if len(per_view) != n_views or any(c not in ("full", "diagonal", None) for c in per_view):
+        names = [blocks] if isinstance(blocks, str) else list(blocks) if isinstance(blocks, Iterable) else [blocks]
+        if not all(isinstance(name, str) and name in BLOCKS for name in names):
+            raise ValueError(f"blocks={blocks!r} is not understood; choose from {list(BLOCKS)}.")
+        chosen = frozenset(names)
+        check_flag("cross_covariance", cross_covariance)
+        per_view: Any = tuple(covariance) if isinstance(covariance, (list, tuple)) else (covariance,) * n_views
+        known = all(c is None or (isinstance(c, str) and c in COVARIANCES) for c in per_view)
+        if len(per_view) != n_views or not known:
             raise ValueError(
                 f"covariance={covariance!r} is not understood for {n_views} views; give 'full', 'diagonal' or None, "
                 "or one of them per view."
@@ -175,9 +182,26 @@ def _response(views: Sequence[Array], y: Array | None, keep: Keep) -> Array:
 def _weight(views: Sequence[Array], weight: Array | None) -> Array | None:
     if weight is None:
         return None
-    w = like(weight, views[0], dtype=namespace(*views).float64)
+    try:
+        if "complex" in str(getattr(weight, "dtype", "")):
+            raise TypeError
+        w = like(weight, views[0], dtype=namespace(*views).float64)
+    except (TypeError, ValueError):
+        raise ValueError("weight should hold one number per row, but some of it is no number.") from None
     if w.shape != (views[0].shape[0],):
         raise ValueError(f"weight has shape {tuple(w.shape)} but the views have {views[0].shape[0]} rows.")
-    if bool(namespace(w).any(w < 0)):
-        raise ValueError("weight must not be negative.")
+    if not bool(namespace(w).all((w >= 0) & (w <= LARGEST_WEIGHT))):  # once, because asking synchronizes a device
+        _refuse_weight(to_numpy(w))
     return w
+
+
+def _refuse_weight(w: Array) -> NoReturn:
+    """Say which weights cannot be."""
+    if not np.isfinite(w).all():
+        raise ValueError(f"weight contains NaN or infinity (first at row {int(np.argmin(np.isfinite(w)))}).")
+    if w.min() < 0:
+        raise ValueError(f"weight must not be negative, but row {int(np.argmin(w))} has {w.min():g}.")
+    raise ValueError(
+        f"weight goes up to {w.max():g}, whose square is no longer exact: rescale the weights, for example to "
+        "w / w.max(), which changes no result."
+    )

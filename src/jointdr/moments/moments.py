@@ -20,7 +20,7 @@ import numpy as np
 
 from jointdr.moments.block_sums import Covariance, Keep, block_sums
 from jointdr.moments.translation import translate
-from jointdr.runtime import Array, Scratch, like, namespace, to_numpy
+from jointdr.runtime import Array, Scratch, check_integer, check_number, like, namespace, to_numpy
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +73,7 @@ class Moments:
         cross_covariance: bool = True,
     ) -> Moments:
         """The moments of no rows: the neutral element of `merge`."""
+        check_integer("n_responses", n_responses, 0)
         keep = Keep.of(len(n_features), blocks, covariance, cross_covariance)
         views = [np.zeros((0, n)) for n in n_features]
         return cls(keep=keep, **block_sums(views, np.zeros((0, n_responses)), None, keep, 0, None, Scratch()))
@@ -101,7 +102,7 @@ class Moments:
         y : (rows,) or (rows, q) array, optional
             The response. Only needed if `blocks` is not empty.
         weight : (rows,) array, optional
-            Non-negative sample weights.
+            Finite, non-negative sample weights of at most 1e100.
         blocks, covariance, cross_covariance
             What to compute, see `Keep`.
         center : None, 0 or one vector per view
@@ -204,9 +205,8 @@ class Moments:
         Every sum is multiplied, Σw² among them, so that the effective number of rows (Σw)²/Σw² is too. `n_samples` is
         rounded to a whole number of rows; `factor` need not be whole, but not negative.
         """
-        if not 0 <= factor < np.inf:
-            raise ValueError(f"factor={factor!r} must be a number >= 0: the number of times that every row counts.")
-
+        expected = "a number >= 0: the number of times that every row counts"
+        check_number("factor", factor, 0, expected=expected)
         kept = ("n_samples", "keep", "eps", "centers", "y_center")
         summed = [f.name for f in fields(self) if f.name not in kept]
         sums = {name: _map_arrays(lambda v: v * factor, getattr(self, name)) for name in summed}

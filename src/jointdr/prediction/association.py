@@ -8,7 +8,7 @@ import numpy as np
 
 from jointdr.data import BY, By, Dyads, Groups
 from jointdr.prediction.automatic import AutomaticParameters, fit_automatic
-from jointdr.prediction.fitted_associations import FittedAssociations, check_memory
+from jointdr.prediction.fitted_associations import FittedAssociations, check_options
 from jointdr.prediction.heads.build import (
     HeadParameters,
     build_head,
@@ -261,6 +261,7 @@ class AssociationModel(FittedAssociations):
             Whether ``head="auto"`` shows a progress bar, with the number of settings that were tried; by default in a
             terminal.
         """
+        check_options(self, progress)
         dyads = as_dyads(Y, A, B, observed)
         if self.head == "auto":
             return self._fit_automatic(dyads, groups, progress)
@@ -303,7 +304,6 @@ class AssociationModel(FittedAssociations):
 
     def _check_automatic(self) -> None:
         """Raise where a parameter is set that belongs to a head of its own."""
-        check_memory(self.max_bytes)
         check_embedding(self.embedding)
         for name, value in OF_HEADS.items():
             given = getattr(self, name)
@@ -315,7 +315,6 @@ class AssociationModel(FittedAssociations):
 
     def _check_parameters(self) -> HeadParameters:
         parameters = HeadParameters.check(self.get_params(deep=False))
-        check_memory(self.max_bytes)
         if self.embedding is None and max(parameters.mix) > 0:
             raise ValueError("mix adds raw features, which embedding=None has already: leave it out.")
         return parameters
@@ -370,6 +369,7 @@ class AssociationModel(FittedAssociations):
         from jointdr.prediction.search.recipe import recipe  # which know this class
         from jointdr.prediction.search.tuning import expand_grid, fit_lowered, resolve_for_grid, tune_model
 
+        check_options(self, progress)
         dyads = as_dyads(Y, A, B, observed, "tune")
         criterion = self.criterion if criterion is None else criterion
         if self.head == "auto" and grid is None:

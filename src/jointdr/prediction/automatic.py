@@ -131,10 +131,10 @@ class AutomaticParameters:
     max_fits: int
 
     @staticmethod
-    def check(uses: Any, criterion: Any, max_fits: Any, implicit: bool) -> AutomaticParameters:
-        """Check the parameters of an `AssociationModel`, for scores of this kind."""
+    def check(uses: Any, criterion: Any, max_fits: Any, implicit: bool | None = None) -> AutomaticParameters:
+        """Check the parameters of an `AssociationModel`, for scores of this kind, or of any."""
         given = (uses,) if isinstance(uses, str) else tuple(uses) if isinstance(uses, (tuple, list)) else ()
-        if not given or any(by not in BY for by in given):
+        if not given or not all(isinstance(by, str) and by in BY for by in given):
             raise ValueError(f"uses={uses!r} must be some of {BY}: what the model is going to predict.")
         max_fits = check_integer("max_fits", max_fits, 1)
         asked = tuple(by for by in BY if by in given)

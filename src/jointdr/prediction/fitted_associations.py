@@ -10,15 +10,26 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from jointdr.data import BY, By, Entities
-from jointdr.prediction.automatic import AutomaticParts
+from jointdr.prediction.automatic import AutomaticParameters, AutomaticParts
 from jointdr.prediction.automatic_files import association_from_arrays, association_to_arrays
 from jointdr.prediction.explanation import Explanation, explain_pair
-from jointdr.prediction.heads.build import HeadParameters
+from jointdr.prediction.heads.build import HEADS, HeadParameters
 from jointdr.prediction.heads.head import EntitySet, Head, Tables
 from jointdr.prediction.heads.parts import AssociationParts
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.prediction.recommender import Recommender
-from jointdr.runtime import Array, check_choice, check_integer, is_number, memory, slices, to_json
+from jointdr.runtime import (
+    Array,
+    check_choice,
+    check_device,
+    check_flag,
+    check_integer,
+    check_number,
+    make_random_state,
+    memory,
+    slices,
+    to_json,
+)
 
 # Parameters that a file needs as they were when the model was fitted.
 READ_BY_HEADS = ("head", "kernel", "scale", "adaptive", "mix", "borrow", "alpha", "nearest")
@@ -26,8 +37,18 @@ READ_BY_HEADS = ("head", "kernel", "scale", "adaptive", "mix", "borrow", "alpha"
 
 def check_memory(max_bytes: Any) -> None:
     """Raise unless it is a number of bytes."""
-    if not is_number(max_bytes) or not max_bytes > 0:
-        raise ValueError(f"max_bytes={max_bytes!r} must be a number of bytes > 0.")
+    check_number("max_bytes", max_bytes, 0, strictly=True, expected="a number of bytes > 0")
+
+
+def check_options(model: FittedAssociations, progress: Any) -> None:
+    """Refuse options of a wrong type, whether the head of the model looks at them or not."""
+    check_choice("head", model.head, HEADS)
+    AutomaticParameters.check(model.uses, model.criterion, model.max_fits)
+    check_device(model.device)
+    check_memory(model.max_bytes)
+    make_random_state(model.random_state)
+    if progress is not None and not callable(progress):
+        check_flag("progress", progress)
 
 
 class FittedAssociations(Recommender):
@@ -38,6 +59,10 @@ class FittedAssociations(Recommender):
 
     head: str
     embedding: Any
+    uses: Any
+    criterion: str
+    max_fits: int
+    random_state: Any
     max_bytes: float
     _head: Head
     _parts: AssociationParts | AutomaticParts
@@ -183,6 +208,7 @@ class FittedAssociations(Recommender):
         rows, and for m columns, and leaves out a kind for which that is more than `max_bytes`. Scores stay the same.
         """
         check_is_fitted(self)
+        check_memory(max_bytes)
         self._head = self._head.hold_weights(max_bytes)
         return self
 

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from jointdr.data import Dyads, Entities
@@ -25,12 +24,14 @@ from jointdr.runtime import (
     Array,
     as_float,
     check_choice,
+    check_flag,
     check_integer,
     check_number,
     checked_array,
     dense_product,
     float_dtype,
     is_integer,
+    make_random_state,
     require_squares,
     sum_of_squares,
 )
@@ -243,6 +244,9 @@ class IMC(Recommender):
 
     def _checked_rank(self, dyads: Dyads) -> int:
         """The rank, once all parameters are checked."""
+        check_flag("normalize_columns", self.normalize_columns)
+        check_flag("fit_intercept", self.fit_intercept)
+        make_random_state(self.random_state)
         most, given = min(dyads.n_features), not isinstance(self.init, str) and isinstance(self.init, (tuple, list))
         if isinstance(self.n_components, str) and self.n_components == "auto":
             r = min(int(np.shape(self.init[0])[-1]) if given and np.ndim(self.init[0]) == 2 else MOST_COMPONENTS, most)
@@ -275,7 +279,7 @@ class IMC(Recommender):
             return spectra.factors_of(U, V)
         if self.init == "jdr":
             return spectra.proxy_factors(r) if pairs is None else proxy_start(spectra, pairs, r)
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        seed = make_random_state(self.random_state).randint(2**31 - 1)
         return spectra.random_factors(r, np.random.default_rng(seed))
 
     # ---------------------------------------------------------------- use

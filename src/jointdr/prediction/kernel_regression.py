@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from jointdr.data import Dyads, Views, as_views, checked_numbers, checked_weight
 from jointdr.prediction.heads.bandwidths import MULTIPLES, RULES, choose_bandwidths, multiples
-from jointdr.prediction.heads.build import check_adaptive
+from jointdr.prediction.heads.build import check_adaptive, regress_on_grid
 from jointdr.prediction.heads.column_weights import effective_number
 from jointdr.prediction.heads.distances import spread, squared_distances
 from jointdr.prediction.heads.head import EntitySet
 from jointdr.prediction.heads.kernels import VANISHING, Kernel
-from jointdr.prediction.heads.regression import GridRegression
-from jointdr.runtime import SQUARED_TO, Array, check_choice, is_sparse, memory, require_squares, slices, to_numpy
+from jointdr.prediction.kernel_files import regression_from_arrays, regression_to_arrays
+from jointdr.runtime import (
+    SQUARED_TO,
+    Array,
+    Saved,
+    check_choice,
+    check_device,
+    check_flag,
+    check_number,
+    is_sparse,
+    make_random_state,
+    memory,
+    parameters_from_json,
+    require_squares,
+    slices,
+    to_numpy,
+)
 
 QUERIES = 1000  # rows that ``"auto"`` leaves out one at a time, at most
 SAME_POINT = 1e-10  # squared distance, in units of the mean one, below which two rows are copies of each other
 
 
-class KernelRegression(RegressorMixin, BaseEstimator):
+class KernelRegression(RegressorMixin, Saved, BaseEstimator):
     """Nadaraya-Watson regression with a product of Gaussian kernels, one per view.
 
     The prediction for (a, b) is the mean of the training responses, weighted by
@@ -110,7 +123,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
             Left out for a `Dyads`.
         sample_weight : (m,) array, optional
         """
-        k = check_adaptive(self.adaptive)
+        k = self._check_parameters()
         if isinstance(X, Dyads):
             if y is not None or sample_weight is not None:
                 raise TypeError("KernelRegression takes the response from a Dyads: leave y and sample_weight out.")
@@ -140,6 +153,13 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         self.points_ = self._scale(views, self.bandwidth_)
         return self
 
+    def _check_parameters(self) -> int | None:
+        """Refuse parameters that cannot be; the rank of the neighbour whose distance is the unit of bandwidths."""
+        check_number("max_bytes", self.max_bytes, 0, strictly=True, expected="a number of bytes > 0")
+        make_random_state(self.random_state)
+        check_device(self.device)
+        return check_adaptive(self.adaptive)
+
     def _fit_grid(self, dyads: Dyads) -> KernelRegression:
         dyads.require_features("KernelRegression")
         points = [_dense(X) for X in (dyads.A, dyads.B)]
@@ -148,18 +168,12 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         a, b = (Kernel(Z, 1.0, self.adaptive) for Z in points)
         given, known = self._given_bandwidths(2), None
         if given is None:
-            rng, rule = check_random_state(self.random_state), str(self.bandwidth)
+            rng, rule = make_random_state(self.random_state), str(self.bandwidth)
             given, known = choose_bandwidths(dyads.Y, dyads.is_complete, (a, b), self._block_bytes(), rng, rule=rule)
         self.bandwidth_, self.known_bandwidth_ = given, given if known is None else known
-        (h_a, h_b), (g_a, g_b) = self.bandwidth_, self.known_bandwidth_
-        self.grid_ = GridRegression(dyads.Y, dyads.is_complete, (a.at(h_a), b.at(g_b)))
-        if known is not None:
-            columns = replace(self.grid_, kernels=(a.at(g_a), b.at(h_b)))
-            both = replace(self.grid_, kernels=(a.at(h_a), b.at(h_b)))
-            self.grid_ = replace(self.grid_, of_new_columns=(columns, both))
+        self.grid_ = regress_on_grid(dyads.Y, dyads.is_complete, (a, b), self.bandwidth_, self.known_bandwidth_)
         self.y_mean_ = self.grid_.mean
-        self.centers_ = centers
-        self.view_widths_ = [Z.shape[1] for Z in points]
+        self.centers_, self.view_widths_ = centers, [len(center) for center in centers]
         return self
 
     def _given_bandwidths(self, n_views: int) -> tuple[float, ...] | None:
@@ -169,7 +183,8 @@ class KernelRegression(RegressorMixin, BaseEstimator):
             check_choice("bandwidth", self.bandwidth, RULES, expected=expected)
             return None
         try:
-            h = np.atleast_1d(np.asarray(self.bandwidth, dtype=float))
+            given = np.asarray(self.bandwidth)
+            h = np.empty(0) if given.dtype.kind == "b" else np.atleast_1d(given.astype(float))
         except (TypeError, ValueError):
             h = np.empty(0)
         h = np.repeat(h, n_views) if h.shape == (1,) else h
@@ -192,6 +207,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
             where all of them are too far away, and the prediction is a mean (of the column, for a `Dyads`).
         """
         check_is_fitted(self)
+        check_flag("return_neighbors", return_neighbors)
         if "grid_" in self.__dict__:
             return self._predict_grid(X, return_neighbors)
         queries = self._scale(self._views(X, reset=False), self.bandwidth_)
@@ -253,7 +269,7 @@ class KernelRegression(RegressorMixin, BaseEstimator):
         m = len(views[0])
         at = np.arange(m)
         if m > QUERIES:
-            at = np.sort(check_random_state(self.random_state).choice(m, QUERIES, replace=False))
+            at = np.sort(make_random_state(self.random_state).choice(m, QUERIES, replace=False))
         tried = MULTIPLES if self.adaptive is None else multiples(Kernel(views[0], 1.0, self.adaptive))
         points = self._scale(views, units)
         error = np.zeros(len(tried))
@@ -280,6 +296,19 @@ class KernelRegression(RegressorMixin, BaseEstimator):
                 "larger bandwidths."
             )
         return [np.hstack(parts)]
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """The fitted model as a header, which JSON can hold, and plain arrays."""
+        check_is_fitted(self)
+        return regression_to_arrays(self)
+
+    @classmethod
+    def from_arrays(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
+        """The model that `to_arrays` took apart; an error if header and arrays do not belong together."""
+        model = cls(**parameters_from_json(header["params"]))
+        model._check_parameters()
+        regression_from_arrays(model, header, arrays)
+        return model
 
     def _views(self, X: Any, reset: bool) -> list[Array]:
         listed = isinstance(X, list) and any(np.ndim(Z) == 2 for Z in X)

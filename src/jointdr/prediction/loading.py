@@ -10,17 +10,21 @@ from typing import Any
 from jointdr.estimators import IHT, JDR, OLS, PCA, PHD, SAVE, SIR, SOLS, estimator_from_arrays
 from jointdr.prediction.association import AssociationModel
 from jointdr.prediction.imc import IMC
+from jointdr.prediction.kernel_regression import KernelRegression
 from jointdr.prediction.popularity import Popularity
+from jointdr.prediction.regressor import JDRRegressor
 from jointdr.runtime import load_model_of
 
 # The estimators of the family by the kind in their files: also the embeddings that a saved model may hold.
 FAMILY: dict[str, Any] = {method.__name__: method for method in (IHT, JDR, OLS, PCA, PHD, SAVE, SIR, SOLS)}
 
-RECOMMENDERS: dict[str, Any] = {model.__name__: model for model in (AssociationModel, IMC, Popularity)}
+PREDICTORS: dict[str, Any] = {
+    model.__name__: model for model in (AssociationModel, IMC, JDRRegressor, KernelRegression, Popularity)
+}
 
 MAKERS: dict[str, Callable[..., Any]] = {
     **{kind: partial(estimator_from_arrays, method) for kind, method in FAMILY.items()},
-    **{kind: model.from_arrays for kind, model in RECOMMENDERS.items()},
+    **{kind: model.from_arrays for kind, model in PREDICTORS.items()},
 }
 
 
@@ -30,7 +34,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : path
-        A file that ``save`` wrote, of an `AssociationModel`, `IMC`, `Popularity`, or an estimator of the family.
+        A file that ``save`` wrote, of an `AssociationModel`, `IMC`, `Popularity`, `JDRRegressor` or `KernelRegression`,
+        or of an estimator of the family.
 
     Returns
     -------

@@ -24,7 +24,7 @@ from jointdr.prediction.ranking import (
     require_neighbors,
 )
 from jointdr.prediction.search.criterion import held_out_score
-from jointdr.runtime import Array, check_choice, check_integer, check_number, memory, slices
+from jointdr.runtime import Array, check_choice, check_flag, check_integer, check_number, memory, slices
 
 BY = ("rows", "columns", "pairs")
 
@@ -226,6 +226,7 @@ class Recommender(DyadsModel):
         check_is_fitted(self)
         k = check_integer("k", k, 1)
         check_choice("by", by, BY)
+        check_flag("exclude_known", exclude_known)
         a = self._query(0, A_new, row_similarity, rows, once=True)
         b = self._query(1, B_new, column_similarity, columns, once=True)
         known = known_between(self.known_pairs_, a, b) if exclude_known else None

@@ -11,10 +11,21 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from jointdr.data import TableWarning, Views, checked_numbers, checked_weight, in_order, refuse_dyads
-from jointdr.directions import Link, fit_bilinear, fit_learned
-from jointdr.estimators import JDR, ViewsTransformer
+from jointdr.directions import LINKS, Link, fit_bilinear, fit_learned
+from jointdr.estimators import JDR, ViewsTransformer, link_from_arrays, link_to_arrays
+from jointdr.prediction.heads.parts import embedding_from_arrays, embedding_to_arrays
 from jointdr.prediction.kernel_regression import KernelRegression
-from jointdr.runtime import Array, check_choice, is_integer, to_numpy
+from jointdr.runtime import (
+    Array,
+    Saved,
+    check_choice,
+    check_flag,
+    is_integer,
+    make_random_state,
+    parameters_from_json,
+    to_json,
+    to_numpy,
+)
 
 HEADS = ("learned", "kernel", "bilinear")
 
@@ -22,7 +33,7 @@ HEADS = ("learned", "kernel", "bilinear")
 LENGTHS = (0.35, 0.75, 1.5)
 
 
-class JDRRegressor(RegressorMixin, BaseEstimator):
+class JDRRegressor(RegressorMixin, Saved, BaseEstimator):
     """Predict y from two (or more) views: embed them, then fit y on the embedded coordinates.
 
     Parameters
@@ -85,7 +96,7 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
         y : (m,) array, or (m, q) for several responses (not with ``head="kernel"``)
         sample_weight : (m,) array, optional
         """
-        check_choice("head", self.head, HEADS)
+        self._check_parameters()
         embedding = JDR() if self.embedding is None else self.embedding
         if not isinstance(embedding, ViewsTransformer):
             raise TypeError(f"embedding={embedding!r} must be a JDR or another method with its interface.")
@@ -102,13 +113,19 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
         y = y.astype(float) if several else checked_numbers(y, len(Z[0]), "JDRRegressor")
         weight = checked_weight(sample_weight, len(y), index=views.index)
         self.head_ = self._head(Z, y, weight, "all" if getattr(fitted, "moments", "") == "all" else "cross")
-        self.embedding_ = fitted
         self._one_column = not several
-        self.n_features_in_ = fitted.n_features_in_
+        self._keep_embedding(fitted)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_choice("head", self.head, HEADS)
+        make_random_state(self.random_state)
+
+    def _keep_embedding(self, fitted: ViewsTransformer) -> None:
+        self.embedding_, self.n_features_in_ = fitted, fitted.n_features_in_
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(fitted, "feature_names_in_"):
             self.feature_names_in_ = fitted.feature_names_in_
-        return self
 
     def predict(self, X: Any) -> Array:
         """The predicted response of each row, (m,), or (m, q) if several were fitted."""
@@ -132,6 +149,54 @@ class JDRRegressor(RegressorMixin, BaseEstimator):
             return fit_bilinear(Z, Y - mean, w, products).shifted(mean)
         seed = int(self.random_state) if is_integer(self.random_state) else 0
         return fit_learned(Z, Y - mean, w, lengths=LENGTHS, seed=seed).shifted(mean)
+
+    # ---------------------------------------------------------------- files
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """The fitted model as a header, which JSON can hold, and plain arrays."""
+        from jointdr.prediction.loading import FAMILY  # which knows this class
+
+        check_is_fitted(self)
+        embedding, arrays = embedding_to_arrays(self.embedding_, FAMILY)
+        if isinstance(self.head_, KernelRegression):
+            head, inner = self.head_.to_arrays()
+        else:
+            head, inner = {"link": self.head_.kind}, link_to_arrays(self.head_)
+        params = {"embedding": self.embedding is not None, "head": self.head, "random_state": self.random_state}
+        header = {
+            "params": {name: to_json(value) for name, value in params.items()},
+            "embedding": embedding,
+            "head": head,
+            "one_column": self._one_column,
+        }
+        return header, arrays | {f"head/{name}": value for name, value in inner.items()}
+
+    @classmethod
+    def from_arrays(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
+        """The model that `to_arrays` took apart; an error if header and arrays do not belong together."""
+        from jointdr.prediction.loading import FAMILY
+
+        params = parameters_from_json(header["params"])
+        fitted = embedding_from_arrays(header["embedding"], arrays, FAMILY)
+        model = cls(**{**params, "embedding": clone(fitted) if params["embedding"] else None})
+        model._check_parameters()
+        model._keep_embedding(fitted)
+        model._one_column = check_flag("one_column", header["one_column"])
+        inner = {name.removeprefix("head/"): value for name, value in arrays.items() if name.startswith("head/")}
+        model.head_ = model._read_head(header["head"], inner)
+        return model
+
+    def _read_head(self, header: dict[str, Any], arrays: dict[str, Array]) -> Link | KernelRegression:
+        ranks = [U.shape[1] for U in self.embedding_.embeddings_]
+        if "link" not in header:
+            head = KernelRegression.from_arrays(header, arrays)
+            if head.view_widths_ != ranks or hasattr(head, "grid_") or not self._one_column:
+                raise ValueError(f"its head is of views of {head.view_widths_} coordinates, its embedding has {ranks}")
+            return head
+        link = link_from_arrays(check_choice("link", header["link"], LINKS[1:]), arrays)
+        if len(link.basis.centre) != sum(ranks) or (self._one_column and not link.is_scalar):
+            raise ValueError(f"its head is of {len(link.basis.centre)} coordinates, its embedding has {ranks}")
+        return link
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "head_")

@@ -3,6 +3,7 @@
 from jointdr.runtime import memory
 from jointdr.runtime.archive import EXPANSION, Archive, checked_array, checked_csr, most_bytes, npy_header
 from jointdr.runtime.arrays import (
+    LARGEST_WEIGHT,
     SQUARED_TO,
     Array,
     Scratch,
@@ -31,11 +32,17 @@ from jointdr.runtime.arrays import (
 from jointdr.runtime.checks import (
     check_choice,
     check_choices,
+    check_device,
+    check_flag,
     check_integer,
     check_integers,
     check_number,
+    check_separator,
+    check_word,
     is_integer,
     is_number,
+    make_generator,
+    make_random_state,
 )
 from jointdr.runtime.delimited import (
     LONGEST_ID,
@@ -53,11 +60,12 @@ from jointdr.runtime.delimited import (
     require_new,
     separator_of,
 )
-from jointdr.runtime.files import AnyPath, Stamp, require_mapped, whole_file, write_text
+from jointdr.runtime.files import AnyPath, InPlaceWarning, Stamp, require_mapped, whole_file, write_text
 from jointdr.runtime.layouts import TableLines, as_number, table_lines
 from jointdr.runtime.log import log
 from jointdr.runtime.memory import MemoryBudgetError, config_context, get_config, set_config
 from jointdr.runtime.modelfile import (
+    CHECKPOINT,
     Saved,
     load_model,
     load_model_of,
@@ -71,13 +79,16 @@ from jointdr.runtime.modelfile import (
 from jointdr.runtime.progress import Progress, Report, duration, reporter
 
 __all__ = [
+    "CHECKPOINT",
     "EXPANSION",
+    "LARGEST_WEIGHT",
     "LONGEST_ID",
     "MISSING",
     "SQUARED_TO",
     "AnyPath",
     "Archive",
     "Array",
+    "InPlaceWarning",
     "Line",
     "MemoryBudgetError",
     "Progress",
@@ -91,9 +102,13 @@ __all__ = [
     "as_number",
     "check_choice",
     "check_choices",
+    "check_device",
+    "check_flag",
     "check_integer",
     "check_integers",
     "check_number",
+    "check_separator",
+    "check_word",
     "checked_array",
     "checked_csr",
     "column_index",
@@ -116,6 +131,8 @@ __all__ = [
     "load_model",
     "load_model_of",
     "log",
+    "make_generator",
+    "make_random_state",
     "matrix_from_arrays",
     "matrix_to_arrays",
     "memory",

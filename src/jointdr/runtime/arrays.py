@@ -208,6 +208,8 @@ def column_means(X: Array, weight: Array | None, total: float) -> Array:
     return (like(weight, X) @ X) / (total or 1.0)
 
 
+LARGEST_WEIGHT = 1e100  # weights are squared, and multiplied by squares: beyond this, or below its inverse, that fails
+
 SQUARED_FROM, SQUARED_TO = (
     1e-146,
     1e150,

@@ -7,8 +7,12 @@ from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 Value = TypeVar("Value")
+
+MOST_SEED = 2**32 - 1
+SEEDS = f"an integer from 0 to {MOST_SEED}, a numpy.random.RandomState, or None"
 
 
 def is_integer(value: Any) -> bool:
@@ -47,6 +51,53 @@ def check_number(
     if not good or (strictly and float(value) in (least, most)):
         raise ValueError(f"{name}={value!r} must be {expected or _bounds_in_words('a number', least, most, strictly)}.")
     return float(value)
+
+
+def check_word(name: str, value: Any, *, expected: str = "a word, or None") -> str | None:
+    """The value, if it is a text that is not empty, or None."""
+    if value is None or (isinstance(value, str) and value):
+        return value
+    raise ValueError(f"{name}={value!r} must be {expected}.")
+
+
+def check_separator(value: Any) -> None:
+    """Raise unless it is one character that can stand between fields, or None."""
+    if value is not None and not (isinstance(value, str) and len(value) == 1 and value not in '"\r\n'):
+        raise ValueError(f"separator={value!r} must be one character, such as ',' or ';' or '\\t', or None.")
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """The value as a bool, if it is True or False; words and numbers are neither."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name}={value!r} must be True or False.")
+    return bool(value)
+
+
+def make_random_state(value: Any, name: str = "random_state") -> np.random.RandomState:
+    """The generator that ``random_state=`` stands for: a new one of an integer, NumPy's own for None."""
+    if is_integer(value):
+        value = check_integer(name, value, 0, MOST_SEED, expected=SEEDS)
+    elif not (value is None or value is np.random or isinstance(value, np.random.RandomState)):
+        raise ValueError(f"{name}={value!r} must be {SEEDS}.")
+    return check_random_state(value)
+
+
+def make_generator(value: Any, name: str = "random_state") -> np.random.Generator:
+    """The generator that ``random_state=`` stands for where a `numpy.random.Generator` may be given, too."""
+    if isinstance(value, np.random.Generator):
+        return value
+    if is_integer(value) and int(value) >= 0:
+        return np.random.default_rng(int(value))
+    if value is None or isinstance(value, np.random.RandomState):
+        return np.random.default_rng(make_random_state(value).randint(MOST_SEED, dtype=np.uint32))
+    raise ValueError(f"{name}={value!r} must be an integer >= 0, a numpy.random.Generator or RandomState, or None.")
+
+
+def check_device(value: Any, name: str = "device") -> Any:
+    """The name of a device of PyTorch, or its object for one; None for the host."""
+    if value is None or (isinstance(value, str) and value) or type(value).__name__ == "device":
+        return value
+    raise ValueError(f"{name}={value!r} must be the name of a device of PyTorch, such as 'cuda', or None.")
 
 
 def check_choice(name: str, value: Value, choices: Iterable[Any], *, expected: str | None = None) -> Value:

@@ -13,6 +13,7 @@ from itertools import islice, pairwise
 from math import isnan, nan
 
 from jointdr.runtime.archive import EXPANSION, most_bytes
+from jointdr.runtime.checks import check_flag, check_separator
 from jointdr.runtime.delimited import Line, is_missing, open_text, read_lines, separator_of
 from jointdr.runtime.files import AnyPath
 
@@ -55,6 +56,9 @@ def table_lines(
     ValueError
         With file and line, where the lines have different numbers of fields.
     """
+    check_separator(separator)
+    if header is not None:
+        check_flag("header", header)
     is_sheet = os.fspath(path).lower().endswith(SHEETS)
     mark = None if is_sheet else _separator(path, separator)
 

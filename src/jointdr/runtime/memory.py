@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from jointdr.runtime.checks import is_number
+
+Result = TypeVar("Result")
 
 SHARE = 0.75  # of the free memory, where no budget is given
 LEAST = 256_000_000  # where no budget is given, it is not less than this, however little the system reports as free
@@ -85,8 +87,9 @@ def config_context(*, memory_budget: Any = None) -> Iterator[None]:
     -----
     Blocks become smaller and threads fewer until a fit, or a prediction, keeps to the budget; results change in the
     last digits only. What cannot be done within it is refused before it begins, by a `MemoryBudgetError` with the
-    memory that it needs. The context is that of one thread, and `set_config` that of one process: threads and processes
-    which you start yourself, those of ``jobs=``, and workers of a cluster keep to limits of their own.
+    memory that it needs. The processes of ``jobs=`` and ``--jobs`` have equal shares of it. The context is that of one
+    thread, and `set_config` that of one process: threads and processes which you start yourself, and workers of a
+    cluster, keep to limits of their own.
 
     Examples
     --------
@@ -109,10 +112,27 @@ def config_context(*, memory_budget: Any = None) -> Iterator[None]:
 
 def budget() -> int:
     """The budget in bytes."""
-    for given in (_here.get(), _everywhere["memory_budget"]):
-        if given is not None:
-            return given
-    return max(LEAST, int(SHARE * free()))
+    given = _given()
+    return max(LEAST, int(SHARE * free())) if given is None else given
+
+
+def _given() -> int | None:
+    here = _here.get()
+    return _everywhere["memory_budget"] if here is None else here
+
+
+def share_budget(function: Callable[..., Result], jobs: int) -> Callable[..., Result]:
+    """The same function with an equal share of the budget of now, for calls in so many processes or threads at a time.
+
+    The budget that was given, or three quarters of what is free before any of them has begun.
+    """
+    share = budget() // jobs
+    return partial(_call_within, share if _given() is not None else max(LEAST, share), function)
+
+
+def _call_within(nbytes: int, function: Callable[..., Result], *arguments: Any) -> Result:
+    with config_context(memory_budget=max(1, nbytes)):
+        return function(*arguments)
 
 
 def within(most: float, share: float) -> int:

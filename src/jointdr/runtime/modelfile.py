@@ -22,10 +22,13 @@ Made = TypeVar("Made")
 # 1: version 0.1. 2: automatic heads, with what was chosen and what failed; bandwidths in two uses.
 FORMAT = 2
 
+CHECKPOINT = "checkpoint"  # the kind of files that hold what was reduced of a fit so far
+
 
 def write_model(path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
     """Write arrays and a header to one file, whole or not at all."""
-    plain = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
+    # In the layout that they have: the last digits of products depend on it.
+    plain = {name: np.atleast_1d(np.asarray(value)) for name, value in arrays.items()}
     bad = [name for name, value in plain.items() if value.dtype.hasobject]
     if bad:
         raise TypeError(f"Arrays of Python objects cannot be saved: {bad}.")
@@ -42,6 +45,11 @@ def read_model(path: AnyPath, *kinds: str) -> tuple[dict[str, Any], dict[str, Ar
     """The header and the arrays of a file of one of these kinds, read once; anything else is a ValueError."""
     header, arrays, is_whole = _contents(path, None)
     if header["kind"] not in kinds:
+        if header["kind"] == CHECKPOINT:
+            raise ValueError(
+                f"{os.fspath(path)} holds the checkpoint of a fit, which is no model yet: fit the model again with "
+                "source.checkpointed(path), which goes on from there."
+            )
         expected = f"not a {kinds[0]} model" if len(kinds) == 1 else f"which is none of {sorted(kinds)}"
         raise ValueError(f"{os.fspath(path)} holds a {header['kind']} model, {expected}.")
     found = {name: _checksum(value) for name, value in arrays.items()}
@@ -149,6 +157,8 @@ def to_json(value: Any) -> Any:
     """A parameter as JSON; slices and dictionaries (of ``views=``) are tagged."""
     if isinstance(value, slice):
         return {"slice": [to_json(end) for end in (value.start, value.stop, value.step)]}
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if isinstance(value, dict):
         return {"dict": [[key, to_json(v)] for key, v in value.items()]}
     if isinstance(value, Iterable) and not isinstance(value, str):

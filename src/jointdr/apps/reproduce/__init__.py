@@ -101,7 +101,8 @@ def reproduce(
     fast : bool
         A tenth of the repetitions; 3 of the 20 partitions of data.
     jobs : int
-        Processes, each with one thread of linear algebra. The numbers are the same for any number of them.
+        Processes, each with one thread of linear algebra and an equal share of the memory budget. The numbers are the
+        same for any number of them.
     data : path, optional
         The folder with gene-disease data, see `jointdr.apps.reproduce.gene_disease_data`. Without it, the data that
         ``pip install "jointdr[demo]"`` installs.

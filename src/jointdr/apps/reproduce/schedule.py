@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from jointdr.apps.reproduce.cache import Cache
 from jointdr.apps.reproduce.study import Study
-from jointdr.runtime import Array, Report
+from jointdr.runtime import Array, Report, memory
 
 BATCH_SECONDS = 10.0  # repetitions are stored in batches of about this length: an interruption loses no more than that
 
@@ -70,7 +70,8 @@ def _run(batches: Sequence[Batch], jobs: int) -> Iterator[tuple[int, list[Array]
         pooled = []
     if pooled:
         pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-        yield from pool(joblib.delayed(_work)(k, batches[k]) for k in pooled)
+        work = memory.share_budget(_work, min(jobs, len(pooled)))
+        yield from pool(joblib.delayed(work)(k, batches[k]) for k in pooled)
     yield from (_work(k, batches[k]) for k in sorted(set(range(len(batches))) - set(pooled)))
 
 

@@ -9,13 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from jointdr.data import Dyads
 from jointdr.directions import scaled_left_vectors
 from jointdr.evaluation.peers.shared import Peer, SharedWork
 from jointdr.prediction import EntitySet, Head, ScoreBlock, Scorer, as_dyads
-from jointdr.runtime import Array, as_float, check_integer, check_number, dense, float_dtype
+from jointdr.runtime import Array, as_float, check_integer, check_number, dense, float_dtype, make_random_state
 
 MOST = 300_000  # pairs that trees are fitted to, at most
 
@@ -142,7 +141,7 @@ class BoostedTrees(Peer):
         rows, columns = work.memo["reductions", width]
         if rows.known.shape[1] + columns.known.shape[1] == 0:
             raise ValueError("LightGBM needs features or similarities of the entities, and these dyads have none.")
-        i, j, y = _pairs(dyads, work.implicit, negatives, check_random_state(self.random_state))
+        i, j, y = _pairs(dyads, work.implicit, negatives, make_random_state(self.random_state))
         trees = LGBMRegressor(
             n_estimators=check_integer("n_estimators", self.n_estimators, 1),
             num_leaves=check_integer("num_leaves", self.num_leaves, 2),

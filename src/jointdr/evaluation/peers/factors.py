@@ -8,11 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from jointdr.evaluation.peers.shared import MEAN, Peer, SharedWork
 from jointdr.prediction import EntitySet, Head, KernelSpectrum, Recipe, RecipeKernels, ScoreBlock, Scorer, as_dyads
-from jointdr.runtime import Array, check_integer, check_number, slices
+from jointdr.runtime import Array, check_integer, check_number, make_random_state, slices
 
 MAX_BYTES = 2e8  # of the normal equations that are solved at a time
 
@@ -131,7 +130,7 @@ class WeightedALS(Peer):
         n_iter = check_integer("n_iter", self.n_iter, 1)
         work = SharedWork.of(dyads)
         problem = WeightedProblem.of(work, confidence)
-        rng = check_random_state(self.random_state)
+        rng = make_random_state(self.random_state)
         X, Z, self.objective_ = problem.solve(r, alpha, n_iter, rng)
         if not work.implicit:
             effects = work.effects(True)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from jointdr.data import Dyads
 from jointdr.directions import RankError
 from jointdr.estimators import JDR, ViewsTransformer, exponent_of
 from jointdr.prediction.heads.bandwidths import RULES, Chosen, Pair, choose_bandwidths
 from jointdr.prediction.heads.entities import Side, Standardizer
-from jointdr.prediction.heads.kernels import Mixture
+from jointdr.prediction.heads.kernels import Kernel, Mixture
 from jointdr.prediction.heads.nearest import neighbor_counts
 from jointdr.prediction.heads.regression import GridRegression
 from jointdr.prediction.heads.ridge import REDUCTION, Coordinates, GridRidge
-from jointdr.runtime import Array, check_choice, check_integer, check_number
+from jointdr.runtime import Array, check_choice, check_integer, check_number, make_random_state
 
 HEADS = ("auto", "kernel", "bilinear", "kernel_ridge")
 KERNELS = ("gaussian", "cosine")
@@ -179,7 +178,7 @@ def find_bandwidths(
         if parameters.head == "bilinear":
             return Chosen((1.0, 1.0))  # which has no kernel
         kernels = (sides[0].kernel(description), sides[1].kernel(description))
-        rng, kept = check_random_state(random_state), 1.0 - parameters.borrow
+        rng, kept = make_random_state(random_state), 1.0 - parameters.borrow
         found = choose_bandwidths(dyads.Y, dyads.is_complete, kernels, max_bytes, rng, kept, given)
         if parameters.head == "kernel_ridge":  # which cannot ignore a side
             return Chosen((found.new[0] or MEDIUM, found.new[1] or MEDIUM))
@@ -230,6 +229,19 @@ def build_head(
     return GridRidge.fit(Y, complete, (a, b), parameters.alpha, reduction)
 
 
+def regress_on_grid(
+    Y: Array, complete: bool, kernels: tuple[Kernel, Kernel], new: Sequence[float], known: Sequence[float]
+) -> GridRegression:
+    """The regression by these kernels, with the bandwidths in two uses: of new entities, and between known ones."""
+    (h_a, h_b), (g_a, g_b), (a, b) = new, known, kernels
+    grid = GridRegression(Y, complete, (a.at(h_a), b.at(g_b)))
+    if tuple(new) == tuple(known):
+        return grid
+    columns = replace(grid, kernels=(a.at(g_a), b.at(h_b)))
+    both = replace(grid, kernels=(a.at(h_a), b.at(h_b)))
+    return replace(grid, of_new_columns=(columns, both))
+
+
 def check_adaptive(value: Any) -> int | None:
     """The rank of the neighbor whose distance is the unit of bandwidths, or None."""
     expected = "the number of a neighbor, an integer >= 1, or None"
@@ -239,6 +251,8 @@ def check_adaptive(value: Any) -> int | None:
 def pair_of(value: Any) -> Pair | None:
     """A number for both sides or one for each; None if it is neither."""
     try:
+        if np.asarray(value).dtype.kind == "b":
+            return None
         given = np.broadcast_to(np.asarray(value, dtype=float), 2)
     except (TypeError, ValueError):
         return None

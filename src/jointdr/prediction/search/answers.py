@@ -14,7 +14,6 @@ from typing import Any
 
 import joblib
 import numpy as np
-from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from jointdr.data import BY, By, Dyads, Groups, minor_groups
@@ -37,7 +36,7 @@ from jointdr.prediction.search.parts import Part, known_scores, make_parts, new_
 from jointdr.prediction.search.progress import SearchProgress
 from jointdr.prediction.search.sampling import sample_entities
 from jointdr.prediction.search.stack import stack_trials
-from jointdr.runtime import Array, log
+from jointdr.runtime import Array, log, make_random_state
 
 SCREENED = 700  # entities of a kind that recipes are screened on, at most
 SOLVED = 500  # the same where only some pairs are known, and every fit takes conjugate gradients
@@ -110,7 +109,7 @@ class ChoiceTask:
 
 def choose_answers(task: ChoiceTask, bar: SearchProgress) -> list[Answer]:
     """An answer for each question; the same for the same random state, whichever others are asked."""
-    rng = check_random_state(task.random_state)
+    rng = make_random_state(task.random_state)
     seeds = rng.randint(2**31 - 1, size=len(BY))
     rngs = {by: np.random.RandomState(seed) for by, seed in zip(BY, seeds, strict=True)}
     few = task.dyads.shape[0] * task.dyads.shape[1] <= SIDE_BY_SIDE

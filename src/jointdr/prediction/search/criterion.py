@@ -21,10 +21,10 @@ FAMILIAR = {True: ("recall", "average precision"), False: ("RMSE", "concordance"
 MOST_COMPARED = 20_000  # pairs whose order is looked at, for the concordance
 
 
-def check_criterion(criterion: str, implicit: bool) -> str:
-    """The criterion, if it is one for such scores."""
+def check_criterion(criterion: str, implicit: bool | None) -> str:
+    """The criterion, if it is one for such scores, or for any where that is None."""
     check_choice("criterion", criterion, CRITERIA)
-    if criterion in RANKINGS and not implicit:
+    if criterion in RANKINGS and implicit is False:
         raise ValueError(f"criterion={criterion!r} is for 0/1 associations: take 'RMSE' or 'concordance', or 'auto'.")
     if criterion in CRITERIA[4:] and implicit:
         raise ValueError(f"criterion={criterion!r} is for graded scores: take one of {list(RANKINGS)}, or 'auto'.")
