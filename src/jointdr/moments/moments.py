@@ -20,11 +20,11 @@ import numpy as np
 
 from jointdr.moments.block_sums import Covariance, Keep, block_sums
 from jointdr.moments.translation import translate
-from jointdr.runtime import Array, Scratch, like, namespace, to_numpy
+from jointdr.runtime import Array, PlainState, Scratch, like, namespace, to_numpy
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class Moments(PlainState):
     """Moments of K views and a response with q components, about a centre, as sums over rows.
 
     Build them with `of_block` (or `zero`), join them with `merge` or ``+``; read them through the methods
@@ -257,10 +257,6 @@ class Moments:
         moved = {k: _map_arrays(to_numpy, v) for k, v in held.items() if not isinstance(v, (int, float, Keep))}
         return replace(self, **moved)
 
-    def __reduce__(self) -> Any:  # mapping proxies do not pickle
-        state = {f.name: dict(v) if isinstance(v := getattr(self, f.name), Mapping) else v for f in fields(self)}
-        return _rebuild, (state,)
-
     # ---------------------------------------------------------------- what the methods read
 
     @property
@@ -350,8 +346,3 @@ def _map_arrays(function: Callable[..., Any], *values: Any) -> Any:
     if isinstance(first, Mapping):
         return MappingProxyType({key: function(*(v[key] for v in values)) for key in first})
     return None if first is None else function(*values)
-
-
-def _rebuild(state: dict[str, Any]) -> Moments:
-    held: dict[str, Any] = {name: MappingProxyType(v) if isinstance(v, dict) else v for name, v in state.items()}
-    return Moments(**held)

@@ -68,6 +68,7 @@ from jointdr.runtime.modelfile import (
     write_model,
 )
 from jointdr.runtime.progress import Progress, Report, duration, reporter
+from jointdr.runtime.state import PlainState
 
 __all__ = [
     "EXPANSION",
@@ -79,6 +80,7 @@ __all__ = [
     "Array",
     "Line",
     "MemoryBudgetError",
+    "PlainState",
     "Progress",
     "Report",
     "Saved",
