@@ -13,6 +13,7 @@ from array_api_compat import device
 
 from jointdr.runtime import (
     Array,
+    PlainState,
     Scratch,
     as_float,
     column_means,
@@ -32,7 +33,7 @@ BLOCKS = ("cross", "within", "means")
 
 
 @dataclass(frozen=True)
-class Keep:
+class Keep(PlainState):
     """Which moments are computed.
 
     Parameters
