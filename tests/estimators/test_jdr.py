@@ -358,10 +358,11 @@ def test_y_in_another_order_than_the_views_is_aligned(data):
     turned, weight = pd.Series(y)[::-1], pd.Series(np.abs(y))[::-1]
     model = JDR(2).fit(frames, turned, sample_weight=weight)
     expected = JDR(2).fit((A, B), y, sample_weight=np.abs(y))
-    np.testing.assert_array_equal(model.singular_values_, expected.singular_values_)
-    assert model.score(frames, turned) == expected.score((A, B), y)
+    np.testing.assert_allclose(model.singular_values_, expected.singular_values_, rtol=1e-12)
+    np.testing.assert_allclose(model.score(frames, turned), expected.score((A, B), y), rtol=1e-12)
     parts = JDR(2).partial_fit(frames, turned)
-    np.testing.assert_array_equal(parts.singular_values_, JDR(2).partial_fit((A, B), y).singular_values_)
+    expected = JDR(2).partial_fit((A, B), y)
+    np.testing.assert_allclose(parts.singular_values_, expected.singular_values_, rtol=1e-12)
 
 
 def test_y_with_other_ids_than_the_views_is_refused(data):
@@ -390,3 +391,21 @@ def test_one_view_alone(scale):
         model.transform_view(X.arrays[0], "text")
     with pytest.raises(ValueError, match="NaN"):
         model.transform_view(np.full((2, 6), np.nan), 0)
+
+
+def test_more_directions_than_the_proxy_has_are_refused(rng):
+    A, B = rng.standard_normal((200, 5)), rng.standard_normal((200, 9))
+    y = A[:, 0] * B[:, 0]
+    with pytest.raises(ValueError, match=r"asks for 8 directions of view 'b'.* has 5: give at most \(5, 5\)"):
+        JDR((3, 8)).fit((A, B), y)
+    assert JDR((3, 5)).fit((A, B), y).n_components_ == (3, 5)
+    assert (JDR((3, 8)).fit((A, B), np.column_stack([y, A[:, 1] * B[:, 1]])).singular_values_[1] > 1e-6).all()
+    assert (JDR((3, 8), moments="all").fit((A, B), y + B[:, 2] ** 2).singular_values_[1] > 1e-6).all()
+
+
+def test_more_directions_than_a_tensor_has_are_refused(rng):
+    X = Views(rng.standard_normal((300, 2)), rng.standard_normal((300, 2)), rng.standard_normal((300, 6)))
+    y = X.arrays[0][:, 0] * X.arrays[1][:, 0] * X.arrays[2][:, 0]
+    with pytest.raises(ValueError, match=r"5 directions of view 'c'.* has 4"):
+        JDR((2, 2, 5)).fit(X, y)
+    assert JDR((2, 2, 4)).fit(X, y).n_components_ == (2, 2, 4)

@@ -1,5 +1,6 @@
 """Input, checked once: views, responses, dyads with their ids and scores, splits."""
 
+from jointdr.data.column_groups import column_positions, split_columns
 from jointdr.data.columns import is_frame, list_some
 from jointdr.data.dyads import Dyads, refuse_dyads
 from jointdr.data.groups import Groups, fold_groups, minor_groups
@@ -16,10 +17,8 @@ from jointdr.data.views import (
     Views,
     as_views,
     checked_weight,
-    column_positions,
     default_name,
     raise_if_not_finite,
-    split_columns,
 )
 
 __all__ = [

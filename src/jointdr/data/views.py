@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import string
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from numbers import Integral
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_array
 
 from jointdr.runtime import Array, is_foreign, is_sparse, namespace, take_rows, to_numpy
-
-ColumnGroups = Sequence[Any] | Mapping[str, Any]
 
 SPLIT_HINT = "To cross-validate, wrap the views as Views(A, B): scikit-learn splits a bare list by views, not by rows."
 
@@ -158,7 +155,7 @@ def in_order(values: Any, index: Any, name: str) -> Any:
     if (at >= 0).all():
         return values.iloc[np.argsort(at)]
     if _has_ids(values.index) and _has_ids(index):
-        other = values.index[int(np.argmin(at))]
+        other = values.index[[int(np.argmin(at))]].tolist()[0]
         raise ValueError(
             f"The index of {name} has other ids than the first table, for example {other!r}: give the same rows. If "
             "they belong together by position, say so with .reset_index(drop=True)."
@@ -198,61 +195,6 @@ def as_views(X: Any, caller: str = "fit") -> Views:
             f"{[np.shape(V) for V in X]}. A single row is A[i:i + 1]. {SPLIT_HINT}"
         )
     return Views(*X)
-
-
-def split_columns(X: Array, groups: ColumnGroups, columns: Array | None, index: Any = None) -> Views:
-    """The views inside one matrix, by groups of columns (slices, index lists, boolean masks or names)."""
-    if isinstance(groups, str) or not isinstance(groups, (Mapping, Sequence)):
-        raise ValueError(f"views={groups!r} must be a list or dict of column groups, one per view.")
-    named = groups.items() if isinstance(groups, Mapping) else ((default_name(k), g) for k, g in enumerate(groups))
-    names, arrays, features = [], [], []
-    for name, group in named:
-        at = column_positions(group, X.shape[1], columns, name)
-        if len(at) == 0:
-            raise ValueError(
-                f"views={groups!r} leaves view {name!r} without columns: the input has n_features = {X.shape[1]}."
-            )
-        contiguous = len(at) == at[-1] - at[0] + 1 and bool(np.all(np.diff(at) == 1))
-        names.append(name)
-        arrays.append(X[:, at[0] : at[-1] + 1] if contiguous else X[:, at])
-        features.append(None if columns is None else np.asarray(columns, dtype=object)[at])
-    return Views.from_checked(tuple(names), tuple(features), index, tuple(arrays))
-
-
-def column_positions(group: Any, n_columns: int, columns: Array | None, name: str) -> Array:
-    """The column numbers that one group of `views=` names."""
-    if isinstance(group, slice):
-        if not all(end is None or isinstance(end, Integral) for end in (group.start, group.stop, group.step)):
-            raise ValueError(f"view {name!r}: a slice in views= takes column numbers; list the column names instead.")
-        return np.arange(n_columns)[group]
-    if not isinstance(group, (Iterable, Integral)):
-        raise ValueError(f"view {name!r}: views= takes a slice, a list of columns or a mask, got {group!r}.")
-    group = [group] if isinstance(group, (str, Integral)) else list(group)
-    kinds = {str if isinstance(c, str) else bool if isinstance(c, (bool, np.bool_)) else type(c) for c in group}
-    if not all(kind in (str, bool) or issubclass(kind, (int, np.integer)) for kind in kinds) or (
-        len(kinds) > 1 and kinds & {str, bool}
-    ):
-        raise ValueError(f"view {name!r}: columns must be all numbers, all names or one mask, got {group[:5]}.")
-    if group and isinstance(group[0], str):
-        if columns is None:
-            raise ValueError(
-                f"view {name!r} names columns, but the input has no column names: give a DataFrame. "
-                "(Inside a pipeline, the steps before keep names after pipeline.set_output(transform='pandas').)"
-            )
-        where = {c: i for i, c in enumerate(columns)}
-        missing = [c for c in group if c not in where]
-        if missing:
-            raise ValueError(f"view {name!r} names columns that the input does not have: {missing[:5]}.")
-        return np.array([where[c] for c in group], dtype=int)
-    at = np.asarray(group)
-    if at.dtype == bool:
-        if len(at) != n_columns:
-            raise ValueError(f"view {name!r}: the mask has {len(at)} entries but the input has {n_columns} columns.")
-        return np.flatnonzero(at)
-    outside = at[(at >= n_columns) | (at < -n_columns)] if at.size else at
-    if outside.size:
-        raise ValueError(f"view {name!r} asks for column {outside[0]}, but the input has n_features = {n_columns}.")
-    return at.astype(int) % n_columns if n_columns else at.astype(int)
 
 
 def checked_weight(sample_weight: Any, n_rows: int, minimum: int = 2, index: Any = None) -> Array | None:
