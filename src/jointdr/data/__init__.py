@@ -18,6 +18,7 @@ from jointdr.data.views import (
     as_views,
     checked_weight,
     default_name,
+    join_feature_names,
     raise_if_not_finite,
 )
 
@@ -56,6 +57,7 @@ __all__ = [
     "indicators",
     "is_frame",
     "is_implicit",
+    "join_feature_names",
     "list_some",
     "minor_groups",
     "new_similarities",

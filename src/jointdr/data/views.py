@@ -172,6 +172,12 @@ def default_name(k: int) -> str:
     return string.ascii_lowercase[k] if k < 26 else f"view{k}"
 
 
+def join_feature_names(names: Sequence[Array | None]) -> Array | None:
+    """The names of the features of all tables, one after the other; None where a table has no names."""
+    known = [own for own in names if own is not None]
+    return np.concatenate(known) if known and len(known) == len(names) else None
+
+
 def as_views(X: Any, caller: str = "fit") -> Views:
     """A `Views` from a `Views`, or from a tuple or list of tables.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from jointdr.data import Dyads, Views, as_views, default_name, split_columns
+from jointdr.data import Dyads, Views, as_views, default_name, join_feature_names, split_columns
 from jointdr.engines import Source
 from jointdr.runtime import Array
 
@@ -77,7 +77,17 @@ def remember_views(model: Any, views: Views) -> None:
     model.n_features_per_view_ = views.n_features
     model.feature_names_per_view_ = views.feature_names
     if model.views is None:
-        model.n_features_in_ = sum(views.n_features)
+        name_features(model)
+
+
+def name_features(model: Any) -> None:
+    """Set the number and the names of the features of all views, as scikit-learn calls them."""
+    model.n_features_in_ = sum(model.n_features_per_view_)
+    names = join_feature_names(model.feature_names_per_view_)
+    if names is None:
+        model.__dict__.pop("feature_names_in_", None)
+    else:
+        model.feature_names_in_ = names
 
 
 def _agree(model: Any, views: Views, reset: bool) -> Views:

@@ -9,7 +9,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from jointdr.data import Dyads, Entities, TableEncoder, entities, entities_of_numbers, new_similarities
+from jointdr.data import (
+    Dyads,
+    Entities,
+    TableEncoder,
+    entities,
+    entities_of_numbers,
+    join_feature_names,
+    new_similarities,
+)
 from jointdr.prediction.heads.head import EntitySet, Head, Tables
 from jointdr.prediction.queries import Query, known_pattern, positions_of, require_positions
 from jointdr.runtime import Array, Saved, checked_array, checked_csr, is_integer, parameters_from_json
@@ -194,6 +202,19 @@ class DyadsModel(Saved, BaseEstimator):
     def known_pairs_(self) -> Array:
         """The known pairs as a CSR array, made when first asked for: of a dense Y it takes longer than a fit."""
         return known_pattern(self._scores, self._is_complete)
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features of rows and columns together."""
+        return sum(self.n_features_per_view_)
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """Their names, those of rows first; only there where both have names."""
+        names = join_feature_names(self.feature_names_per_view_)
+        if names is None:
+            raise AttributeError("feature_names_in_ is there where the features of rows and of columns have names.")
+        return names
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_head")
