@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jointdr.runtime import MISSING, Array
+from jointdr.runtime import MISSING, Array, is_sparse
 
 MOST_LEVELS = 30  # of a category that are features of their own, at most; those of fewer entities go together
 RARE, FEWEST = 0.01, 2  # the share, and the number, of entities below which a level, or a gap, is rare
@@ -173,6 +173,11 @@ def clean_column(values: Any, column: Column) -> tuple[Array, str | None]:
 def is_frame(X: Any) -> bool:
     """Whether it is a DataFrame of pandas or polars."""
     return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_column"))
+
+
+def is_matrix(X: Any) -> bool:
+    """Whether it is an array of numbers or a sparse matrix, rather than a table with ids."""
+    return is_sparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "biuf")
 
 
 def as_frame(X: Any) -> Any:

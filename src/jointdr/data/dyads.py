@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from jointdr.data.dyads_of_formats import DyadsOfFormats
 from jointdr.data.ids import checked_names, entities, ids_of_entities, index_ids, scores_in_order
-from jointdr.data.matching import match_columns
-from jointdr.data.pairs import Observed, Unmatched, choose_observed, join_scores, read_listed
-from jointdr.data.samples import PairRows, scores_of_samples
+from jointdr.data.pairs import Unmatched
+from jointdr.data.samples import PairRows
 from jointdr.data.scores import (
-    Duplicates,
     checked_scores,
     entity_indices,
     is_implicit,
@@ -28,7 +27,6 @@ from jointdr.data.similarities import (
     labels_of_similarities,
     name_similarities,
     similarities_between,
-    table_and_ids,
 )
 from jointdr.data.tables import TableEncoder
 from jointdr.data.views import Views, default_name
@@ -49,7 +47,7 @@ def refuse_dyads(X: Any, caller: str) -> None:
         )
 
 
-class Dyads:
+class Dyads(DyadsOfFormats):
     """Two tables of entities, say diseases and genes, and the scores between them.
 
     Parameters
@@ -144,102 +142,6 @@ class Dyads:
         self.row_ids, self.column_ids = ids
         self.similarities: tuple[Similarities, Similarities] = (similarities[0], similarities[1])
         self.unmatched: Unmatched | None = None
-
-    @classmethod
-    def from_tables(
-        cls,
-        pairs: Any,
-        rows: Any = None,
-        columns: Any = None,
-        *,
-        row: str | None = None,
-        column: str | None = None,
-        score: str | None = None,
-        row_id: str | None = None,
-        column_id: str | None = None,
-        observed: Observed = "auto",
-        duplicates: Duplicates | Literal["auto"] = "auto",
-        row_similarity: Any = None,
-        column_similarity: Any = None,
-        row_encoder: TableEncoder | None = None,
-        column_encoder: TableEncoder | None = None,
-        names: tuple[str, str] = (default_name(0), default_name(1)),
-    ) -> Dyads:
-        """Dyads from long tables of pandas or polars, joined by id.
-
-        Parameters
-        ----------
-        pairs : DataFrame
-            One row per known pair: the ids of both entities and the score.
-        rows, columns : DataFrames, optional
-            One row per entity: its id, and its features in all other columns, which may hold text, dates and gaps, see
-            `jointdr.TableEncoder`. By default there are no features, and the entities are those in the index of
-            the similarities, or else those in `pairs`, in the order of their first pairs.
-        row, column, score : str, optional
-            The columns of `pairs`; by default the first two and the next one with numbers. Without one every listed
-            pair scores 1. Pairs without a score are left out.
-        row_id, column_id : str, optional
-            The columns of `rows` and `columns` that hold the ids; by default a pandas index that is not just
-            0, 1, 2, ..., otherwise the first column. Where the ids of these columns do not agree with those of `pairs`,
-            the columns that agree best are taken, with a warning.
-        row_encoder, column_encoder : TableEncoder, optional
-            Encoders of `rows` and `columns`: ``TableEncoder(drop=["date"])``, or one that was fitted before.
-        observed : {"auto", "all", "stored"} or None
-            Whether pairs that are not listed have the score 0 ("all", or None), or none ("stored"). ``"auto"``: none,
-            where 0 is far from the scores (at least ten, whose median is more than two interquartile ranges away from
-            it), and otherwise 0.
-        duplicates : {"auto", "error", "mean", "sum", "max", "last"}
-            What is done with a pair that is listed more than once; ``"auto"`` takes the mean of its scores and says so.
-        row_similarity, column_similarity : matrix or dict of matrices, optional
-            As in `Dyads`; a matrix without labels is in the order of the entity table.
-        names : pair of str
-            What the two kinds are called.
-
-        Notes
-        -----
-        Ids are compared as strings. Pairs with an id that no entity has are left out, with a warning; ``unmatched`` of
-        the result holds these ids. Read ids as strings, or ``007`` becomes ``7``.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from jointdr import Dyads
-        >>> drugs = pd.DataFrame({"drug": ["x", "y"], "weight": [1.0, 2.0]})
-        >>> targets = pd.DataFrame({"target": ["p", "q", "r"], "length": [5.0, 6.0, 7.0]})
-        >>> known = pd.DataFrame({"drug": ["x", "y"], "target": ["q", "p"], "affinity": [0.5, 0.25]})
-        >>> Dyads.from_tables(known, drugs, targets, names=("drug", "target"))
-        Dyads(drug: 2 × 1, target: 3 × 1, all 6 pairs, 2 of them stored)
-        """
-        (row, column), (row_id, column_id) = match_columns(pairs, (row, column), (rows, columns), (row_id, column_id))
-        listed = read_listed(pairs, row, column, score)
-        A, row_ids = table_and_ids(rows, row_id, row_similarity, listed.rows, "row")
-        B, column_ids = table_and_ids(columns, column_id, column_similarity, listed.columns, "column")
-        Y, unmatched = join_scores(listed, row_ids, column_ids, duplicates)
-        known_alone = choose_observed(observed, Y.data)
-        more = {"row_similarity": row_similarity, "column_similarity": column_similarity}
-        more |= {"row_encoder": row_encoder, "column_encoder": column_encoder}
-        dyads = cls(Y, A, B, known_alone, row_ids, column_ids, **more, names=names)
-        dyads.unmatched = unmatched
-        unmatched.warn_if_any(len(listed.rows))
-        return dyads
-
-    @classmethod
-    def from_samples(cls, X: Any, y: Any, *, deduplicate: bool = False, duplicates: Duplicates = "error") -> Dyads:
-        """Samples (a, b, y) as dyads: m row entities, m column entities, and m observed pairs on the diagonal.
-
-        Parameters
-        ----------
-        X : tuple of two (m, n_k) tables, or Views
-        y : (m,) array
-        deduplicate : bool
-            Whether equal rows of a view are one entity.
-        duplicates : {"error", "mean", "sum", "max", "last"}
-            What is done then with samples of the same pair.
-        """
-        views, Y, tables = scores_of_samples(X, y, deduplicate, duplicates)
-        dyads = cls(Y, tables[0], tables[1], "stored", names=(views.names[0], views.names[1]))
-        dyads.feature_names = (views.feature_names[0], views.feature_names[1])
-        return dyads
 
     # ---------------------------------------------------------------- what there is
 

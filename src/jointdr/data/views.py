@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from jointdr.data.views_of_formats import ViewsOfFormats
 from jointdr.runtime import Array, is_foreign, is_sparse, namespace, take_rows, to_numpy
 
 SPLIT_HINT = "To cross-validate, wrap the views as Views(A, B): scikit-learn splits a bare list by views, not by rows."
@@ -21,7 +22,7 @@ class PositionWarning(UserWarning):
     """Rows with different ids are taken together by position."""
 
 
-class Views:
+class Views(ViewsOfFormats):
     """Two or more feature tables whose rows belong together.
 
     A `Views` behaves like one table with rows: it has a length and a shape, and indexing it selects the same
