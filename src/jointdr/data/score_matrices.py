@@ -36,7 +36,7 @@ def require_shape(Y: Array, row_ids: Array, column_ids: Array) -> None:
     if Y.shape != (len(row_ids), len(column_ids)):
         raise ValueError(
             f"pairs is a matrix of shape {Y.shape}, but there are {len(row_ids)} rows and {len(column_ids)} columns: "
-            "it needs one score for each of them, in their order. (A long table of pairs is a DataFrame.)"
+            "it needs one score for each of them, in their order. (A long table is a DataFrame.)"
         )
 
 
