@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from jointdr.data.dyads_of_formats import DyadsOfFormats
-from jointdr.data.ids import checked_names, entities, ids_of_entities, index_ids, scores_in_order
+from jointdr.data.ids import checked_names, entities, ids_of_entities, index_ids, index_of, scores_in_order
 from jointdr.data.pairs import Unmatched
 from jointdr.data.samples import PairRows
 from jointdr.data.scores import (
@@ -32,7 +32,7 @@ from jointdr.data.tables import TableEncoder
 from jointdr.data.views import Views, default_name
 from jointdr.engines import Grid, Means
 from jointdr.moments import Moments
-from jointdr.runtime import Array, is_sparse, take_rows
+from jointdr.runtime import Array, first_names, html_table, is_integer, is_sparse, kind_of_array, share, take_rows
 
 Similarities = dict[str, Array]
 Labels = tuple[Array | None, Array | None]
@@ -49,6 +49,8 @@ def refuse_dyads(X: Any, caller: str) -> None:
 
 class Dyads(DyadsOfFormats):
     """Two tables of entities, say diseases and genes, and the scores between them.
+
+    ``len``, ``shape`` and ``dyads[rows]`` are those of a table of rows, so that scikit-learn splits it by rows.
 
     Parameters
     ----------
@@ -142,6 +144,7 @@ class Dyads(DyadsOfFormats):
         self.row_ids, self.column_ids = ids
         self.similarities: tuple[Similarities, Similarities] = (similarities[0], similarities[1])
         self.unmatched: Unmatched | None = None
+        self._whole: Dyads | None = None
 
     # ---------------------------------------------------------------- what there is
 
@@ -199,6 +202,43 @@ class Dyads(DyadsOfFormats):
 
     # ---------------------------------------------------------------- parts
 
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Dyads:
+        if isinstance(key, tuple):
+            if len(key) != 2 or key[1] is not Ellipsis:
+                raise IndexError("Dyads are indexed by rows only, dyads[rows]; dyads.columns(...) chooses columns.")
+            key = key[0]
+        i = entity_indices([key] if is_integer(key) else key, self.shape[0], "rows")
+        part = self.rows(i)
+        part._whole = self._whole or self
+        return part
+
+    # Without these, NumPy and list() would take the rows one by one.
+    __iter__ = None
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Array:
+        raise TypeError(f"{self!r} holds several tables and is no matrix: its scores are dyads.Y.")
+
+    def row_similarities_to(self, ids: Array) -> dict[str, Array] | None:
+        """The similarities of the rows to other rows of the dyads that they were taken from by ``dyads[rows]``.
+
+        Parameters
+        ----------
+        ids : (m,) array of str
+
+        Returns
+        -------
+        dict of str to (rows, m) arrays or CSR arrays; None where some of these ids are not known
+        """
+        whole = self._whole or self
+        where = index_of(whole.row_ids)
+        if any(name not in where for name in ids.tolist()):
+            return None
+        at, of_ids = (np.array([where[name] for name in names.tolist()]) for names in (self.row_ids, ids))
+        return similarities_between(whole.similarities[0], at, of_ids)
+
     def rows(self, at: Any) -> Dyads:
         """The dyads of some row entities: row numbers, a mask or a slice."""
         i = entity_indices(at, self.shape[0], "rows")
@@ -250,6 +290,7 @@ class Dyads(DyadsOfFormats):
         """The same dyads with other scores, tables, ids, similarities or labels, which are not checked again."""
         part = Dyads.__new__(Dyads)
         part.names, part.feature_names, part.unmatched = self.names, self.feature_names, self.unmatched
+        part._whole = None
         part.is_complete = self.is_complete if is_complete is None else is_complete
         Y = self.Y if Y is None else Y
         part.Y = sparse.csr_array(Y) if is_sparse(Y) else Y
@@ -294,3 +335,21 @@ class Dyads(DyadsOfFormats):
             return f"Dyads({tables}, {self.n_observed} of {total} pairs)"
         stored = f", {self.Y.nnz} of them stored" if is_sparse(self.Y) else ""
         return f"Dyads({tables}, all {total} pairs{stored})"
+
+    def _repr_html_(self) -> str:
+        sides = zip(self.names, self.shape, self.n_features, (self.A, self.B), self.similarities, strict=True)
+        rows = [
+            (name, m, n, kind_of_array(X) if n else "", ", ".join(named), first_names(ids), first_names(features))
+            for (name, m, n, X, named), ids, features in zip(
+                sides, (self.row_ids, self.column_ids), self.feature_names, strict=True
+            )
+        ]
+        columns = ("kind", "entities", "features", "table", "similarities", "first ids", "first features")
+        total = self.shape[0] * self.shape[1]
+        values = self.Y.data if is_sparse(self.Y) else self.Y
+        known = int(np.count_nonzero(values)) if self.is_complete else self.n_observed
+        what = (
+            "associations" if self.is_implicit else "known pairs" if not self.is_complete else "scores that are not 0"
+        )
+        note = f"{known} {what} of {total} pairs ({share(known, total)}), scores {kind_of_array(self.Y)}"
+        return html_table("Dyads", columns, rows, note)

@@ -11,7 +11,17 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from jointdr.data.views_of_formats import ViewsOfFormats
-from jointdr.runtime import Array, is_foreign, is_sparse, namespace, take_rows, to_numpy
+from jointdr.runtime import (
+    Array,
+    first_names,
+    html_table,
+    is_foreign,
+    is_sparse,
+    kind_of_array,
+    namespace,
+    take_rows,
+    to_numpy,
+)
 
 SPLIT_HINT = "To cross-validate, wrap the views as Views(A, B): scikit-learn splits a bare list by views, not by rows."
 
@@ -125,6 +135,12 @@ class Views(ViewsOfFormats):
     def __repr__(self) -> str:
         tables = ", ".join(f"{n}: {X.shape[0]} × {X.shape[1]}" for n, X in zip(self.names, self.arrays, strict=True))
         return f"Views({tables})"
+
+    def _repr_html_(self) -> str:
+        kinds = zip(self.names, self.arrays, self.feature_names, strict=True)
+        rows = [(name, X.shape[1], kind_of_array(X), first_names(names)) for name, X, names in kinds]
+        note = "" if self.index is None else f"rows: {first_names(self.index)}"
+        return html_table(f"Views with {len(self)} rows", ("view", "features", "kind", "first features"), rows, note)
 
 
 def _in_one_order(tables: Sequence[Any], names: Sequence[str]) -> tuple[Any, ...]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from jointdr.moments.block_sums import Covariance, Keep, block_sums
 from jointdr.moments.translation import translate
-from jointdr.runtime import Array, PlainState, Scratch, like, namespace, to_numpy
+from jointdr.runtime import Array, PlainState, Scratch, html_table, like, namespace, to_numpy
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,6 +331,19 @@ class Moments(PlainState):
                 f"T of views {j} and {k} was not kept; compute the moments with blocks including {block!r}."
             )
         return self.thirds[j, k] / self.weight
+
+    # ---------------------------------------------------------------- notebooks
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (view, n, "none" if M is None else "full" if M.ndim == 2 else "diagonal")
+            for view, (n, M) in enumerate(zip(self.n_features, self.scatters, strict=True))
+        ]
+        kept = ["C_ab"] if self.cross_scatters else []
+        kept += [f"T of views {j} and {k}" for j, k in self.thirds]
+        title = f"Moments of {self.n_samples} rows, total weight {self.weight:g}, {self.n_responses} responses"
+        note = f"also kept: {', '.join(kept) or 'nothing'}; {self.nbytes / 1e6:.3g} MB"
+        return html_table(title, ("view", "features", "covariance"), rows, note)
 
 
 def merged(parts: Iterable[Moments]) -> Moments:

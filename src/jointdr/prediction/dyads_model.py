@@ -43,6 +43,7 @@ class DyadsModel(Saved, BaseEstimator):
     _head: Head
     _scores: Array
     _is_complete: bool
+    _is_implicit: bool | None  # None where a file does not say
     _of_version_0_1: ClassVar[dict[str, Any]] = {}  # values of parameters that a file lacks, whatever the defaults are
 
     @property
@@ -194,7 +195,7 @@ class DyadsModel(Saved, BaseEstimator):
         self.encoders_, self.labels_ = dyads.encoders, dyads.labels
         rows, columns = dyads.similarities
         self.similarity_names_ = (tuple(rows), tuple(columns))
-        self._scores, self._is_complete = dyads.Y, dyads.is_complete
+        self._scores, self._is_complete, self._is_implicit = dyads.Y, dyads.is_complete, dyads.is_implicit
         self._head = head
         self.__dict__.pop("known_pairs_", None)
 
@@ -236,6 +237,7 @@ class DyadsModel(Saved, BaseEstimator):
             arrays |= {} if encoder is None else encoder.to_arrays(f"table.{k}")
             arrays |= {} if labels is None else {f"labels.{k}": labels}
         header = {"names": list(self.view_names_), "n_features": list(self.n_features_per_view_)}
+        header |= {} if self._is_implicit is None else {"implicit": self._is_implicit}
         return {**header, "similarities": [list(names) for names in self.similarity_names_]}, arrays
 
     @classmethod
@@ -282,6 +284,7 @@ class DyadsModel(Saved, BaseEstimator):
             for k, ids in enumerate((self.row_ids_, self.column_ids_))
         )
         self.labels_ = (c, d)
+        self._is_implicit = bool(header["implicit"]) if "implicit" in header else None
         rows, columns = header.get("similarities", ((), ()))  # which files of version 0.1 lack
         self.similarity_names_ = (tuple(map(str, rows)), tuple(map(str, columns)))
         pattern = (np.ones(len(arrays["known.indices"])), arrays["known.indices"], arrays["known.indptr"])

@@ -54,6 +54,7 @@ from jointdr.runtime.delimited import (
     separator_of,
 )
 from jointdr.runtime.files import AnyPath, Stamp, require_mapped, whole_file, write_text
+from jointdr.runtime.html import first_names, html_table, kind_of_array, share
 from jointdr.runtime.layouts import TableLines, as_number, table_lines
 from jointdr.runtime.memory import MemoryBudgetError, config_context, get_config, set_config
 from jointdr.runtime.modelfile import (
@@ -104,8 +105,10 @@ __all__ = [
     "dense",
     "dense_product",
     "duration",
+    "first_names",
     "float_dtype",
     "get_config",
+    "html_table",
     "inner",
     "is_accelerated",
     "is_foreign",
@@ -113,6 +116,7 @@ __all__ = [
     "is_missing",
     "is_number",
     "is_sparse",
+    "kind_of_array",
     "like",
     "load_model",
     "load_model_of",
@@ -137,6 +141,7 @@ __all__ = [
     "scale_rows",
     "separator_of",
     "set_config",
+    "share",
     "slices",
     "subtract_rows",
     "sum_of_squares",
