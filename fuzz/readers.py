@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from scipy import sparse
 
-from jointdr import TableEncoder, datasets
+from jointdr import AssociationModel, Dyads, TableEncoder, datasets
 from jointdr.apps.explore.catalog import read_names
 from jointdr.apps.explore.uploads import decode, read_features
 from jointdr.apps.reproduce.cache import Cache

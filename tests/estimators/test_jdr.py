@@ -392,3 +392,21 @@ def test_one_view_alone(scale):
         model.transform_view(X.arrays[0], "text")
     with pytest.raises(ValueError, match="NaN"):
         model.transform_view(np.full((2, 6), np.nan), 0)
+
+
+def test_more_directions_than_the_proxy_has_are_refused(rng):
+    A, B = rng.standard_normal((200, 5)), rng.standard_normal((200, 9))
+    y = A[:, 0] * B[:, 0]
+    with pytest.raises(ValueError, match=r"asks for 8 directions of view 'b'.* has 5: give at most \(5, 5\)"):
+        JDR((3, 8)).fit((A, B), y)
+    assert JDR((3, 5)).fit((A, B), y).n_components_ == (3, 5)
+    assert (JDR((3, 8)).fit((A, B), np.column_stack([y, A[:, 1] * B[:, 1]])).singular_values_[1] > 1e-6).all()
+    assert (JDR((3, 8), moments="all").fit((A, B), y + B[:, 2] ** 2).singular_values_[1] > 1e-6).all()
+
+
+def test_more_directions_than_a_tensor_has_are_refused(rng):
+    X = Views(rng.standard_normal((300, 2)), rng.standard_normal((300, 2)), rng.standard_normal((300, 6)))
+    y = X.arrays[0][:, 0] * X.arrays[1][:, 0] * X.arrays[2][:, 0]
+    with pytest.raises(ValueError, match=r"5 directions of view 'c'.* has 4"):
+        JDR((2, 2, 5)).fit(X, y)
+    assert JDR((2, 2, 4)).fit(X, y).n_components_ == (2, 2, 4)

@@ -232,3 +232,13 @@ def test_all_folds_are_saved(tmp_path, data):
     assert JDR.load(tmp_path / "whole").moments_used_ == whole.moments_used_
     assert JDR.load(tmp_path / "whole").solver_ == "exact"
     np.testing.assert_allclose(again.embeddings_[0], whole.embeddings_[0], atol=1e-9)
+
+
+def test_names_of_the_features_of_all_views_are_read_again(tmp_path, data):
+    A, B, y = data
+    frames = (pd.DataFrame(A, columns=list("abcdef")), pd.DataFrame(B, columns=list("ghij")))
+    model = JDR(2).fit(frames, y)
+    assert "".join(model.feature_names_in_) == "abcdefghij"
+    model.save(tmp_path / "m.npz")
+    assert "".join(JDR.load(tmp_path / "m.npz").feature_names_in_) == "abcdefghij"
+    assert not hasattr(model.fit((A, frames[1]), y), "feature_names_in_")

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -108,3 +109,30 @@ def test_names_of_features_are_forgotten_on_a_refit(rng):
     model = JDRRegressor(JDR(1, views=[slice(0, 1), slice(1, 3)])).fit(table, table["p"] * table["q"])
     assert list(model.feature_names_in_) == ["p", "q", "r"]
     assert not hasattr(model.fit(table.to_numpy(), table["p"] * table["q"]), "feature_names_in_")
+
+
+def test_parameters_of_the_default_embedding(rng):
+    model = JDRRegressor()
+    assert model.get_params()["embedding__n_components"] == 2
+    assert "embedding__n_components" not in model.get_params(deep=False)
+    assert clone(model).set_params(embedding__n_components=3, head="bilinear").embedding.n_components == 3
+    assert model.embedding is None
+    assert clone(JDRRegressor().set_params(embedding__ridge=0.5)).get_params()["embedding__ridge"] == 0.5
+    assert JDRRegressor(JDR(4)).set_params(embedding=None, embedding__ridge=0.5).embedding.n_components == 2
+    with pytest.raises(ValueError, match="Invalid parameter 'ranks'"):
+        JDRRegressor().set_params(embedding__ranks=3)
+    X = Views(rng.standard_normal((300, 4)), rng.standard_normal((300, 4)))
+    y = (X.arrays[0][:, :3] * X.arrays[1][:, :3]).sum(axis=1)
+    search = GridSearchCV(JDRRegressor(head="bilinear"), {"embedding__n_components": [1, 3]}, cv=3).fit(X, y)
+    assert search.best_params_ == {"embedding__n_components": 3}
+
+
+def test_names_of_the_features_of_all_views(rng):
+    A, B = (
+        pd.DataFrame(rng.standard_normal((60, 2)), columns=["p", "q"]),
+        pd.DataFrame(rng.random((60, 1)), columns=["p"]),
+    )
+    y = A["p"] * B["p"]
+    model = JDRRegressor(JDR(1)).fit((A, B), y)
+    assert list(model.feature_names_in_) == list(model.embedding_.feature_names_in_) == ["p", "q", "p"]
+    assert not hasattr(model.fit((A, B.to_numpy()), y), "feature_names_in_")

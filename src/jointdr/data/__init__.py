@@ -1,6 +1,7 @@
 """Input, checked once: views, responses, dyads with their ids and scores, splits."""
 
 from jointdr.data.chemistry import FINGERPRINTS, Fingerprint, fingerprints
+from jointdr.data.column_groups import column_positions, named_groups, split_columns
 from jointdr.data.columns import has_numbers_alone, is_frame, list_some
 from jointdr.data.dyads import Dyads, refuse_dyads
 from jointdr.data.encoding import Encoders, apply_encoders, fit_encoders
@@ -29,12 +30,10 @@ from jointdr.data.views import (
     Views,
     as_views,
     checked_weight,
-    column_positions,
     default_name,
     in_order,
-    named_groups,
+    join_feature_names,
     raise_if_not_finite,
-    split_columns,
 )
 
 __all__ = [
@@ -84,6 +83,7 @@ __all__ = [
     "indicators",
     "is_frame",
     "is_implicit",
+    "join_feature_names",
     "list_some",
     "match_columns",
     "minor_groups",

@@ -65,6 +65,7 @@ def fingerprints(
     >>> X.shape, X.sum(axis=1).tolist()
     ((2, 64), [1.0, 3.0])
     """
+    check_flag("counts", counts)
     found = checked_strings(smiles, "smiles")
     X, is_molecule = readable_fingerprints(found, kind, radius=radius, n_bits=n_bits, counts=counts)
     if not is_molecule.all():

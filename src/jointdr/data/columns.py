@@ -12,7 +12,7 @@ import numpy as np
 
 from jointdr.data.contents import CONTENTS, Content
 from jointdr.data.texts import Texts, days_of, texts_of
-from jointdr.runtime import Array
+from jointdr.runtime import Array, is_sparse
 
 MOST_LEVELS = 30  # of a category that are features of their own, at most; those of fewer entities go together
 RARE, FEWEST = 0.01, 2  # the share, and the number, of entities below which a level, or a gap, is rare
@@ -211,6 +211,11 @@ def _clean_levels(texts: Texts, column: Column) -> tuple[Array, Array, str | Non
 def is_frame(X: Any) -> bool:
     """Whether it is a DataFrame of pandas or polars."""
     return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_column"))
+
+
+def is_matrix(X: Any) -> bool:
+    """Whether it is an array of numbers or a sparse matrix, rather than a table with ids."""
+    return is_sparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "biuf")
 
 
 def as_frame(X: Any) -> Any:

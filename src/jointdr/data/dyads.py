@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from jointdr.data.ids import as_ids, checked_names, entities, ids_of_entities, index_ids, scores_in_order
-from jointdr.data.matching import match_columns
-from jointdr.data.pairs import Observed, Unmatched, choose_observed, join_scores, read_listed
-from jointdr.data.samples import PairRows, scores_of_samples
+from jointdr.data.dyads_of_formats import DyadsOfFormats
+from jointdr.data.ids import as_ids, checked_names, entities, ids_of_entities, index_ids, index_of, scores_in_order
+from jointdr.data.pairs import Unmatched
+from jointdr.data.samples import PairRows
 from jointdr.data.scores import (
-    Duplicates,
     checked_scores,
     entity_indices,
     is_implicit,
@@ -28,13 +27,12 @@ from jointdr.data.similarities import (
     labels_of_similarities,
     name_similarities,
     similarities_between,
-    table_and_ids,
 )
 from jointdr.data.tables import TableEncoder
 from jointdr.data.views import Views, default_name
 from jointdr.engines import Grid, Means
 from jointdr.moments import Moments
-from jointdr.runtime import Array, check_flag, is_sparse, take_rows
+from jointdr.runtime import Array, first_names, html_table, is_integer, is_sparse, kind_of_array, share, take_rows
 
 Similarities = dict[str, Array]
 Labels = tuple[Array | None, Array | None]
@@ -49,8 +47,10 @@ def refuse_dyads(X: Any, caller: str) -> None:
         )
 
 
-class Dyads:
+class Dyads(DyadsOfFormats):
     """Two tables of entities, say diseases and genes, and the scores between them.
+
+    ``len``, ``shape`` and ``dyads[rows]`` are those of a table of rows, so that scikit-learn splits it by rows.
 
     Parameters
     ----------
@@ -151,104 +151,7 @@ class Dyads:
         self.similarities: tuple[Similarities, Similarities] = (similarities[0], similarities[1])
         self.unmatched: Unmatched | None = None
         self.score_name: str | None = None
-
-    @classmethod
-    def from_tables(
-        cls,
-        pairs: Any,
-        rows: Any = None,
-        columns: Any = None,
-        *,
-        row: str | None = None,
-        column: str | None = None,
-        score: str | None = None,
-        row_id: str | None = None,
-        column_id: str | None = None,
-        observed: Observed = "auto",
-        duplicates: Duplicates | Literal["auto"] = "auto",
-        row_similarity: Any = None,
-        column_similarity: Any = None,
-        row_encoder: TableEncoder | None = None,
-        column_encoder: TableEncoder | None = None,
-        names: tuple[str, str] = (default_name(0), default_name(1)),
-    ) -> Dyads:
-        """Dyads from long tables of pandas or polars, joined by id.
-
-        Parameters
-        ----------
-        pairs : DataFrame
-            One row per known pair: the ids of both entities and the score.
-        rows, columns : DataFrames, optional
-            One row per entity: its id, and its features in all other columns, which may hold text, dates and gaps, see
-            `jointdr.TableEncoder`. By default there are no features, and the entities are those in the index of
-            the similarities, or else those in `pairs`, in the order of their first pairs.
-        row, column, score : str, optional
-            The columns of `pairs`; by default the first two and the next one with numbers. Without one every listed
-            pair scores 1. Pairs without a score are left out.
-        row_id, column_id : str, optional
-            The columns of `rows` and `columns` that hold the ids; by default a pandas index that is not just
-            0, 1, 2, ..., otherwise the first column. Where the ids of these columns do not agree with those of `pairs`,
-            the columns that agree best are taken, with a warning.
-        row_encoder, column_encoder : TableEncoder, optional
-            Encoders of `rows` and `columns`: ``TableEncoder(drop=["date"])``, or one that was fitted before.
-        observed : {"auto", "all", "stored"} or None
-            Whether pairs that are not listed have the score 0 ("all", or None), or none ("stored"). ``"auto"``: none,
-            where 0 is far from the scores (at least ten, whose median is more than two interquartile ranges away from
-            it), and otherwise 0.
-        duplicates : {"auto", "error", "mean", "sum", "max", "last"}
-            What is done with a pair that is listed more than once; ``"auto"`` takes the mean of its scores and says so.
-        row_similarity, column_similarity : matrix or dict of matrices, optional
-            As in `Dyads`; a matrix without labels is in the order of the entity table.
-        names : pair of str
-            What the two kinds are called.
-
-        Notes
-        -----
-        Ids are compared as strings. Pairs with an id that no entity has are left out, with a warning; ``unmatched`` of
-        the result holds these ids. Read ids as strings, or ``007`` becomes ``7``.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from jointdr import Dyads
-        >>> drugs = pd.DataFrame({"drug": ["x", "y"], "weight": [1.0, 2.0]})
-        >>> targets = pd.DataFrame({"target": ["p", "q", "r"], "length": [5.0, 6.0, 7.0]})
-        >>> known = pd.DataFrame({"drug": ["x", "y"], "target": ["q", "p"], "affinity": [0.5, 0.25]})
-        >>> Dyads.from_tables(known, drugs, targets, names=("drug", "target"))
-        Dyads(drug: 2 × 1, target: 3 × 1, all 6 pairs, 2 of them stored)
-        """
-        (row, column), (row_id, column_id) = match_columns(pairs, (row, column), (rows, columns), (row_id, column_id))
-        listed = read_listed(pairs, row, column, score)
-        A, row_ids = table_and_ids(rows, row_id, row_similarity, listed.rows, "row")
-        B, column_ids = table_and_ids(columns, column_id, column_similarity, listed.columns, "column")
-        Y, unmatched = join_scores(listed, row_ids, column_ids, duplicates)
-        known_alone = choose_observed(observed, Y.data)
-        more = {"row_similarity": row_similarity, "column_similarity": column_similarity}
-        more |= {"row_encoder": row_encoder, "column_encoder": column_encoder}
-        dyads = cls(Y, A, B, known_alone, row_ids, column_ids, **more, names=names)
-        dyads.unmatched, dyads.score_name = unmatched, listed.name
-        unmatched.warn_if_any(len(listed.rows))
-        return dyads
-
-    @classmethod
-    def from_samples(cls, X: Any, y: Any, *, deduplicate: bool = False, duplicates: Duplicates = "error") -> Dyads:
-        """Samples (a, b, y) as dyads: m row entities, m column entities, and m observed pairs on the diagonal.
-
-        Parameters
-        ----------
-        X : tuple of two (m, n_k) tables, or Views
-        y : (m,) array
-        deduplicate : bool
-            Whether equal rows of a view are one entity.
-        duplicates : {"error", "mean", "sum", "max", "last"}
-            What is done then with samples of the same pair.
-        """
-        check_flag("deduplicate", deduplicate)
-        views, Y, tables, encoders = scores_of_samples(X, y, deduplicate, duplicates)
-        dyads = cls(Y, tables[0], tables[1], "stored", names=(views.names[0], views.names[1]))
-        dyads.feature_names = (views.feature_names[0], views.feature_names[1])
-        dyads.encoders = (encoders[0], encoders[1])
-        return dyads
+        self._whole: Dyads | None = None
 
     # ---------------------------------------------------------------- what there is
 
@@ -306,6 +209,43 @@ class Dyads:
 
     # ---------------------------------------------------------------- parts
 
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Dyads:
+        if isinstance(key, tuple):
+            if len(key) != 2 or key[1] is not Ellipsis:
+                raise IndexError("Dyads are indexed by rows only, dyads[rows]; dyads.columns(...) chooses columns.")
+            key = key[0]
+        i = entity_indices([key] if is_integer(key) else key, self.shape[0], "rows")
+        part = self.rows(i)
+        part._whole = self._whole or self
+        return part
+
+    # Without these, NumPy and list() would take the rows one by one.
+    __iter__ = None
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Array:
+        raise TypeError(f"{self!r} holds several tables and is no matrix: its scores are dyads.Y.")
+
+    def row_similarities_to(self, ids: Array) -> dict[str, Array] | None:
+        """The similarities of the rows to other rows of the dyads that they were taken from by ``dyads[rows]``.
+
+        Parameters
+        ----------
+        ids : (m,) array of str
+
+        Returns
+        -------
+        dict of str to (rows, m) arrays or CSR arrays; None where some of these ids are not known
+        """
+        whole = self._whole or self
+        where = index_of(whole.row_ids)
+        if any(name not in where for name in ids.tolist()):
+            return None
+        at, of_ids = (np.array([where[name] for name in names.tolist()]) for names in (self.row_ids, ids))
+        return similarities_between(whole.similarities[0], at, of_ids)
+
     def rows(self, at: Any) -> Dyads:
         """The dyads of some row entities: row numbers, a mask or a slice."""
         i = entity_indices(at, self.shape[0], "rows")
@@ -358,6 +298,7 @@ class Dyads:
         part = Dyads.__new__(Dyads)
         part.names, part.feature_names = self.names, self.feature_names
         part.unmatched, part.score_name = self.unmatched, self.score_name
+        part._whole = None
         part.is_complete = self.is_complete if is_complete is None else is_complete
         Y = self.Y if Y is None else Y
         part.Y = sparse.csr_array(Y) if is_sparse(Y) else Y
@@ -402,3 +343,21 @@ class Dyads:
             return f"Dyads({tables}, {self.n_observed} of {total} pairs)"
         stored = f", {self.Y.nnz} of them stored" if is_sparse(self.Y) else ""
         return f"Dyads({tables}, all {total} pairs{stored})"
+
+    def _repr_html_(self) -> str:
+        sides = zip(self.names, self.shape, self.n_features, (self.A, self.B), self.similarities, strict=True)
+        rows = [
+            (name, m, n, kind_of_array(X) if n else "", ", ".join(named), first_names(ids), first_names(features))
+            for (name, m, n, X, named), ids, features in zip(
+                sides, (self.row_ids, self.column_ids), self.feature_names, strict=True
+            )
+        ]
+        columns = ("kind", "entities", "features", "table", "similarities", "first ids", "first features")
+        total = self.shape[0] * self.shape[1]
+        values = self.Y.data if is_sparse(self.Y) else self.Y
+        known = int(np.count_nonzero(values)) if self.is_complete else self.n_observed
+        what = (
+            "associations" if self.is_implicit else "known pairs" if not self.is_complete else "scores that are not 0"
+        )
+        note = f"{known} {what} of {total} pairs ({share(known, total)}), scores {kind_of_array(self.Y)}"
+        return html_table("Dyads", columns, rows, note)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jointdr.data.ids import index_ids, index_of, separate_ids
+from jointdr.data.columns import is_matrix
+from jointdr.data.ids import as_ids, index_ids, index_of, separate_ids
 from jointdr.runtime import Array, as_float, float_dtype, is_sparse, slices, to_numpy
 
 DEFAULT_NAME = "similarity"  # of a matrix that is given alone
@@ -66,30 +67,46 @@ def checked_similarities(given: Mapping[str, Any], ids: Array, argument: str) ->
     return found
 
 
-def table_and_ids(table: Any, id_column: str | None, similarity: Any, listed: Array, side: str) -> tuple[Any, Array]:
+def table_and_ids(
+    table: Any, id_column: str | None, ids: Any, similarity: Any, listed: Array | int, side: str
+) -> tuple[Any, Array]:
     """The features, or None, and the ids of the entities of one side.
 
     Parameters
     ----------
-    table : DataFrame or None
+    table : DataFrame, matrix or None
         Entities with their features. None: they are those in the index of the similarities, or else the `listed` ones.
     id_column : str, optional
         The column of the table that has the ids.
+    ids : sequence of ids, optional
+        Those of a table that has none; by default a matrix has the positions 0, 1, 2, ... as ids.
     similarity : matrix, mapping of names to matrices, or None
-    listed : (pairs,) array of str
-        The entity of every pair.
+    listed : (pairs,) array of str, or int
+        The entity of every pair, or the number of entities that pairs are given by position of.
     side : {"row", "column"}
     """
+    if id_column is not None and (is_matrix(table) or ids is not None):
+        other = f"{side}_ids is given too" if ids is not None else f"{side}s is a matrix: give {side}_ids"
+        raise ValueError(f"{side}_id={id_column!r} names a column of ids, but {other}.")
+    if ids is not None or is_matrix(table):
+        ids = as_ids(np.arange(np.shape(table)[0]) if ids is None else ids, f"{side}_ids")
+        if table is not None and np.shape(table)[0] != len(ids):
+            raise ValueError(f"{side}_ids has {len(ids)} ids, but {side}s has {np.shape(table)[0]} rows.")
+        return table, ids
     if table is not None:
         return separate_ids(table, id_column, f"{side}s")
     argument = f"{side}_similarity"
     named = name_similarities(similarity, argument)
     labels = labels_of_similarities(named, argument)
-    if named and labels is None:
+    if labels is not None:
+        return None, labels
+    if isinstance(listed, int):
+        return None, np.arange(listed).astype(str)
+    if named:
         raise ValueError(
             f"{argument} has no ids: give a DataFrame with ids as index and columns, or the entities as {side}s."
         )
-    return None, np.array(list(dict.fromkeys(listed.tolist()))) if labels is None else labels
+    return None, np.array(list(dict.fromkeys(listed.tolist())))
 
 
 def new_similarities(

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import string
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from numbers import Integral
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from jointdr.data.one_view import checked_numbers_of, checked_view, column_names
-from jointdr.runtime import LARGEST_WEIGHT, Array, is_sparse, take_rows, to_numpy
-
-ColumnGroups = Sequence[Any] | Mapping[str, Any]
+from jointdr.data.views_of_formats import ViewsOfFormats
+from jointdr.runtime import (
+    LARGEST_WEIGHT,
+    Array,
+    first_names,
+    html_table,
+    is_sparse,
+    kind_of_array,
+    take_rows,
+    to_numpy,
+)
 
 SPLIT_HINT = "To cross-validate, wrap the views as Views(A, B): scikit-learn splits a bare list by views, not by rows."
 
@@ -22,7 +29,7 @@ class PositionWarning(UserWarning):
     """Rows with different ids are taken together by position."""
 
 
-class Views:
+class Views(ViewsOfFormats):
     """Two or more feature tables whose rows belong together.
 
     A `Views` behaves like one table with rows: it has a length and a shape, and indexing it selects the same
@@ -131,6 +138,12 @@ class Views:
         tables = ", ".join(f"{n}: {X.shape[0]} × {X.shape[1]}" for n, X in zip(self.names, self.arrays, strict=True))
         return f"Views({tables})"
 
+    def _repr_html_(self) -> str:
+        kinds = zip(self.names, self.arrays, self.feature_names, strict=True)
+        rows = [(name, X.shape[1], kind_of_array(X), first_names(names)) for name, X, names in kinds]
+        note = "" if self.index is None else f"rows: {first_names(self.index)}"
+        return html_table(f"Views with {len(self)} rows", ("view", "features", "kind", "first features"), rows, note)
+
 
 def _rows_of(X: Array, at: Any) -> Array:
     if hasattr(X, "iloc"):
@@ -184,6 +197,12 @@ def default_name(k: int) -> str:
     return string.ascii_lowercase[k] if k < 26 else f"view{k}"
 
 
+def join_feature_names(names: Sequence[Array | None]) -> Array | None:
+    """The names of the features of all tables, one after the other; None where a table has no names."""
+    known = [own for own in names if own is not None]
+    return np.concatenate(known) if known and len(known) == len(names) else None
+
+
 def as_views(X: Any, caller: str = "fit") -> Views:
     """A `Views` from a `Views`, or from a tuple or list of tables.
 
@@ -207,65 +226,6 @@ def as_views(X: Any, caller: str = "fit") -> Views:
             f"{[np.shape(V) for V in X]}. A single row is A[i:i + 1]. {SPLIT_HINT}"
         )
     return Views(*X)
-
-
-def split_columns(X: Array, groups: ColumnGroups, columns: Array | None, index: Any = None) -> Views:
-    """The views inside one matrix, by groups of columns (slices, index lists, boolean masks or names)."""
-    names, arrays, features = [], [], []
-    for name, group in named_groups(groups):
-        at = column_positions(group, X.shape[1], columns, name)
-        if len(at) == 0:
-            raise ValueError(
-                f"views={groups!r} leaves view {name!r} without columns: the input has n_features = {X.shape[1]}."
-            )
-        contiguous = len(at) == at[-1] - at[0] + 1 and bool(np.all(np.diff(at) == 1))
-        names.append(name)
-        arrays.append(X[:, at[0] : at[-1] + 1] if contiguous else X[:, at])
-        features.append(None if columns is None else np.asarray(columns, dtype=object)[at])
-    return Views.from_checked(tuple(names), tuple(features), index, tuple(arrays))
-
-
-def named_groups(groups: ColumnGroups) -> list[tuple[str, Any]]:
-    """The groups of columns of `views=` with the names of their views."""
-    if isinstance(groups, str) or not isinstance(groups, (Mapping, Sequence)):
-        raise ValueError(f"views={groups!r} must be a list or dict of column groups, one per view.")
-    return list(groups.items()) if isinstance(groups, Mapping) else [(default_name(k), g) for k, g in enumerate(groups)]
-
-
-def column_positions(group: Any, n_columns: int, columns: Array | None, name: str) -> Array:
-    """The column numbers that one group of `views=` names."""
-    if isinstance(group, slice):
-        if not all(end is None or isinstance(end, Integral) for end in (group.start, group.stop, group.step)):
-            raise ValueError(f"view {name!r}: a slice in views= takes column numbers; list the column names instead.")
-        return np.arange(n_columns)[group]
-    if not isinstance(group, (Iterable, Integral)):
-        raise ValueError(f"view {name!r}: views= takes a slice, a list of columns or a mask, got {group!r}.")
-    group = [group] if isinstance(group, (str, Integral)) else list(group)
-    kinds = {str if isinstance(c, str) else bool if isinstance(c, (bool, np.bool_)) else type(c) for c in group}
-    if not all(kind in (str, bool) or issubclass(kind, (int, np.integer)) for kind in kinds) or (
-        len(kinds) > 1 and kinds & {str, bool}
-    ):
-        raise ValueError(f"view {name!r}: columns must be all numbers, all names or one mask, got {group[:5]}.")
-    if group and isinstance(group[0], str):
-        if columns is None:
-            raise ValueError(
-                f"view {name!r} names columns, but the input has no column names: give a DataFrame. "
-                "(Inside a pipeline, the steps before keep names after pipeline.set_output(transform='pandas').)"
-            )
-        where = {c: i for i, c in enumerate(columns)}
-        missing = [c for c in group if c not in where]
-        if missing:
-            raise ValueError(f"view {name!r} names columns that the input does not have: {missing[:5]}.")
-        return np.array([where[c] for c in group], dtype=int)
-    at = np.asarray(group)
-    if at.dtype == bool:
-        if len(at) != n_columns:
-            raise ValueError(f"view {name!r}: the mask has {len(at)} entries but the input has {n_columns} columns.")
-        return np.flatnonzero(at)
-    outside = at[(at >= n_columns) | (at < -n_columns)] if at.size else at
-    if outside.size:
-        raise ValueError(f"view {name!r} asks for column {outside[0]}, but the input has n_features = {n_columns}.")
-    return at.astype(int) % n_columns if n_columns else at.astype(int)
 
 
 def checked_weight(sample_weight: Any, n_rows: int, minimum: int = 2, index: Any = None) -> Array | None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jointdr.runtime import Array
+from jointdr.runtime import Array, PlainState
 
 
 @dataclass(frozen=True)
-class Multilinear:
+class Multilinear(PlainState):
     """JDR's prediction a′ᵀX̂b′ (without the mean), with X̂ = ÛΣV̂ᵀ; of three and more views the same with a tensor.
 
     Attributes

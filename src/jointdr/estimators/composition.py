@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sklearn.base import clone
 
 from jointdr.estimators.base import ViewsTransformer
+from jointdr.estimators.inputs import name_features
 from jointdr.runtime import Array
 
 
@@ -30,4 +31,5 @@ def compose_embedding(
             setattr(found, name, getattr(fitted, name))
     found.n_features_per_view_ = tuple(len(U) for U in found.solution_.bases)
     found.feature_names_per_view_ = tuple(feature_names)
+    name_features(found)
     return found

@@ -19,6 +19,7 @@ from jointdr.data import (
     fit_encoders,
     has_numbers_alone,
     is_frame,
+    join_feature_names,
     named_groups,
     split_columns,
 )
@@ -129,7 +130,17 @@ def remember_views(model: Any, views: Views, encoders: Encoders | None = None) -
     model.feature_names_per_view_ = views.feature_names
     model.encoders_ = (None,) * len(views.arrays) if encoders is None else encoders
     if model.views is None:
-        model.n_features_in_ = sum(views.n_features)
+        name_features(model)
+
+
+def name_features(model: Any) -> None:
+    """Set the number and the names of the features of all views, as scikit-learn calls them."""
+    model.n_features_in_ = sum(model.n_features_per_view_)
+    names = join_feature_names(model.feature_names_per_view_)
+    if names is None:
+        model.__dict__.pop("feature_names_in_", None)
+    else:
+        model.feature_names_in_ = names
 
 
 def _in_fitted_order(model: Any, views: Views) -> Views:

@@ -30,7 +30,8 @@ class JDR(ViewsTransformer):
     ----------
     n_components : int, tuple of ints or "auto", default 2
         The number of directions r in each view; at most the number of features of the smaller view. A tuple gives each
-        view its own number. ``"auto"`` takes the number that predicts held-out moments best.
+        view its own number, at most as many as the proxy has. ``"auto"`` takes the number that predicts held-out
+        moments best.
     normalize : {"full", "feature", "joint", None}, default "full"
         How features are normalized. ``"full"``: to identity covariance (Algorithm 1). ``"feature"``: one by one to
         unit variance (Algorithm 2), for very many, weakly correlated features. ``"joint"``: by the covariance of
@@ -111,6 +112,9 @@ class JDR(ViewsTransformer):
         The names of the views: those of a `Views`, a dict or ``views``, otherwise a, b, c, ...
     n_features_per_view_ : tuple of ints
         n₁ and n₂; ``n_features_in_`` is their sum, or the columns of the one matrix.
+    feature_names_in_ : array of str
+        The names of the features of all views, one after the other, or of the columns of the one matrix. Only there
+        where all have names; ``feature_names_per_view_`` has those of each view, or None.
     moments_ : Moments
         What the fit was computed from. Kept by `partial_fit` and `fit_moments`, and by `fit` of two views with the
         exact solver while it is smaller than 100 MB.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,6 +64,8 @@ def jdr_options(model: Any, n_responses: int, once: bool) -> Options:
     if ranks is None:
         auto.add("rank")
         ranks = (1,) * len(n_features)
+    if model.moments == "cross":
+        _require_directions(model, ranks, n_responses)
     select = None
     if isinstance(model.n_features_to_select, str):
         check_choice("n_features_to_select", model.n_features_to_select, ("auto",), expected="give numbers or 'auto'")
@@ -191,6 +194,19 @@ def ranks_of(r: Any, n_features: tuple[int, ...]) -> tuple[int, ...] | None:
     if any(k > n for k, n in zip(ranks, limits, strict=True)):
         raise ValueError(f"n_components={r} is more than a view has features; n_features = {n_features}.")
     return tuple(int(k) for k in ranks)
+
+
+def _require_directions(model: Any, ranks: Sequence[int], n_responses: int) -> None:
+    """Raise where a view is asked for more directions than the proxy of all views has, whatever the data."""
+    n_features = model.n_features_per_view_
+    most = [min(n, n_responses * math.prod(n_features) // n) for n in n_features]
+    for name, r, limit in zip(model.view_names_, ranks, most, strict=True):
+        if r > limit:
+            raise ValueError(
+                f"n_components={model.n_components!r} asks for {r} directions of view {name!r}, but the proxy of views "
+                f"with {n_features} features has {limit}: give at most {tuple(most)}, or moments='all', which also "
+                "finds directions of one view by itself."
+            )
 
 
 def _sizes_to_select(s: Any, n_features: tuple[int, ...], r: int) -> tuple[int, int] | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from jointdr.data import TableEncoder, Transform
 from jointdr.directions import Basis, Embedding, Linear, Link, Multilinear, Prediction, Quadratic
+from jointdr.estimators.inputs import name_features
 from jointdr.estimators.options import exponent_of
 from jointdr.moments import moments_from_arrays, moments_to_arrays
 from jointdr.runtime import Array, checked_array, parameters_from_json, to_json
@@ -46,7 +47,7 @@ def estimator_to_arrays(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
             arrays[f"features.{k}"] = np.asarray(features, dtype=str)
     for k, encoder in enumerate(getattr(model, "encoders_", ())):
         arrays |= {} if encoder is None else encoder.to_arrays(f"table.{k}")
-    if hasattr(model, "feature_names_in_"):
+    if model.views is not None and hasattr(model, "feature_names_in_"):
         arrays["feature_names_in"] = np.asarray(model.feature_names_in_, dtype=str)
     for i, part in enumerate(getattr(model, "_parts", [])):
         described, held = moments_to_arrays(part, f"moments{i}")
@@ -75,7 +76,9 @@ def estimator_from_arrays(cls: Any, header: Mapping[str, Any], arrays: Mapping[s
     model.response_ = Transform(header["response"], arrays["response"])
     if header.get("link") is not None:
         model.link_ = link_from_arrays(header["link"], arrays)
-    if "feature_names_in" in arrays:
+    if model.views is None:
+        name_features(model)
+    elif "feature_names_in" in arrays:
         model.feature_names_in_ = arrays["feature_names_in"].astype(object)
     if header["moments"]:
         model.keep_moments([moments_from_arrays(h, arrays, f"moments{i}") for i, h in enumerate(header["moments"])])

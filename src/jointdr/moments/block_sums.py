@@ -14,6 +14,7 @@ from array_api_compat import device
 from jointdr.runtime import (
     LARGEST_WEIGHT,
     Array,
+    PlainState,
     Scratch,
     as_float,
     check_flag,
@@ -36,7 +37,7 @@ COVARIANCES = ("full", "diagonal")
 
 
 @dataclass(frozen=True)
-class Keep:
+class Keep(PlainState):
     """Which moments are computed.
 
     Parameters

@@ -20,11 +20,21 @@ import numpy as np
 
 from jointdr.moments.block_sums import Covariance, Keep, block_sums
 from jointdr.moments.translation import translate
-from jointdr.runtime import Array, Scratch, check_integer, check_number, like, namespace, to_numpy
+from jointdr.runtime import (
+    Array,
+    PlainState,
+    Scratch,
+    check_integer,
+    check_number,
+    html_table,
+    like,
+    namespace,
+    to_numpy,
+)
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class Moments(PlainState):
     """Moments of K views and a response with q components, about a centre, as sums over rows.
 
     Build them with `of_block` (or `zero`), join them with `merge` or ``+``; read them through the methods
@@ -257,10 +267,6 @@ class Moments:
         moved = {k: _map_arrays(to_numpy, v) for k, v in held.items() if not isinstance(v, (int, float, Keep))}
         return replace(self, **moved)
 
-    def __reduce__(self) -> Any:  # mapping proxies do not pickle
-        state = {f.name: dict(v) if isinstance(v := getattr(self, f.name), Mapping) else v for f in fields(self)}
-        return _rebuild, (state,)
-
     # ---------------------------------------------------------------- what the methods read
 
     @property
@@ -336,6 +342,19 @@ class Moments:
             )
         return self.thirds[j, k] / self.weight
 
+    # ---------------------------------------------------------------- notebooks
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (view, n, "none" if M is None else "full" if M.ndim == 2 else "diagonal")
+            for view, (n, M) in enumerate(zip(self.n_features, self.scatters, strict=True))
+        ]
+        kept = ["C_ab"] if self.cross_scatters else []
+        kept += [f"T of views {j} and {k}" for j, k in self.thirds]
+        title = f"Moments of {self.n_samples} rows, total weight {self.weight:g}, {self.n_responses} responses"
+        note = f"also kept: {', '.join(kept) or 'nothing'}; {self.nbytes / 1e6:.3g} MB"
+        return html_table(title, ("view", "features", "covariance"), rows, note)
+
 
 def merged(parts: Iterable[Moments]) -> Moments:
     """The moments of the rows of all parts together, of which there is at least one."""
@@ -350,8 +369,3 @@ def _map_arrays(function: Callable[..., Any], *values: Any) -> Any:
     if isinstance(first, Mapping):
         return MappingProxyType({key: function(*(v[key] for v in values)) for key in first})
     return None if first is None else function(*values)
-
-
-def _rebuild(state: dict[str, Any]) -> Moments:
-    held: dict[str, Any] = {name: MappingProxyType(v) if isinstance(v, dict) else v for name, v in state.items()}
-    return Moments(**held)

@@ -127,8 +127,8 @@ class AssociationModel(FittedAssociations):
     row_ids_, column_ids_ : arrays of str
         The entities that were fitted.
     view_names_, labels_, score_name_ : ``names``, ``labels`` and ``score_name`` of the `Dyads`
-    n_features_per_view_ : tuple of int
-    feature_names_per_view_ : tuple of arrays or None
+    n_features_per_view_, feature_names_per_view_ : tuples of int, of arrays or None
+    n_features_in_, feature_names_in_ : of both together, rows first
     known_pairs_ : (m_A, m_B) CSR array
         The pairs that were known in the fit.
 

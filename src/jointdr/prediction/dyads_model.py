@@ -9,7 +9,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from jointdr.data import Dyads, Entities, TableEncoder, entities, entities_of_numbers, new_similarities
+from jointdr.data import (
+    Dyads,
+    Entities,
+    TableEncoder,
+    entities,
+    entities_of_numbers,
+    join_feature_names,
+    new_similarities,
+)
 from jointdr.prediction.heads.head import EntitySet, Head, Tables
 from jointdr.prediction.queries import Query, known_pattern, positions_of, require_positions
 from jointdr.runtime import Array, Saved, checked_array, checked_csr, is_integer, parameters_from_json
@@ -36,6 +44,7 @@ class DyadsModel(Saved, BaseEstimator):
     _head: Head
     _scores: Array
     _is_complete: bool
+    _is_implicit: bool | None  # None where a file does not say
     _of_version_0_1: ClassVar[dict[str, Any]] = {}  # values of parameters that a file lacks, whatever the defaults are
 
     @property
@@ -187,7 +196,7 @@ class DyadsModel(Saved, BaseEstimator):
         self.encoders_, self.labels_, self.score_name_ = dyads.encoders, dyads.labels, dyads.score_name
         rows, columns = dyads.similarities
         self.similarity_names_ = (tuple(rows), tuple(columns))
-        self._scores, self._is_complete = dyads.Y, dyads.is_complete
+        self._scores, self._is_complete, self._is_implicit = dyads.Y, dyads.is_complete, dyads.is_implicit
         self._head = head
         self.__dict__.pop("known_pairs_", None)
 
@@ -195,6 +204,19 @@ class DyadsModel(Saved, BaseEstimator):
     def known_pairs_(self) -> Array:
         """The known pairs as a CSR array, made when first asked for: of a dense Y it takes longer than a fit."""
         return known_pattern(self._scores, self._is_complete)
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features of rows and columns together."""
+        return sum(self.n_features_per_view_)
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """Their names, those of rows first; only there where both have names."""
+        names = join_feature_names(self.feature_names_per_view_)
+        if names is None:
+            raise AttributeError("feature_names_in_ is there where the features of rows and of columns have names.")
+        return names
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_head")
@@ -216,6 +238,7 @@ class DyadsModel(Saved, BaseEstimator):
             arrays |= {} if encoder is None else encoder.to_arrays(f"table.{k}")
             arrays |= {} if labels is None else {f"labels.{k}": labels}
         header = {"names": list(self.view_names_), "n_features": list(self.n_features_per_view_)}
+        header |= {} if self._is_implicit is None else {"implicit": self._is_implicit}
         header |= {"similarities": [list(names) for names in self.similarity_names_]}
         return header | ({} if self.score_name_ is None else {"score_name": self.score_name_}), arrays
 
@@ -264,6 +287,7 @@ class DyadsModel(Saved, BaseEstimator):
             for k, ids in enumerate((self.row_ids_, self.column_ids_))
         )
         self.labels_ = (c, d)
+        self._is_implicit = bool(header["implicit"]) if "implicit" in header else None
         rows, columns = header.get("similarities", ((), ()))  # which files of version 0.1 lack
         self.similarity_names_ = (tuple(map(str, rows)), tuple(map(str, columns)))
         pattern = (np.ones(len(arrays["known.indices"])), arrays["known.indices"], arrays["known.indptr"])

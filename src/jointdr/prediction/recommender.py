@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from jointdr.data import Dyads, Groups
 from jointdr.prediction.dyads_model import DyadsModel
 from jointdr.prediction.heads.head import EntitySet
-from jointdr.prediction.queries import Query, as_dyads, known_between, list_pairs
+from jointdr.prediction.queries import Query, as_dyads, known_between, list_pairs, positions_of
 from jointdr.prediction.ranking import (
     ScoreBlock,
     Scorer,
@@ -23,8 +23,8 @@ from jointdr.prediction.ranking import (
     pair_table,
     require_neighbors,
 )
-from jointdr.prediction.search.criterion import held_out_score
-from jointdr.runtime import Array, check_choice, check_flag, check_integer, check_number, memory, slices
+from jointdr.prediction.search.criterion import check_criterion, held_out_score
+from jointdr.runtime import Array, check_choice, check_flag, check_integer, check_number, dense, memory, slices
 
 BY = ("rows", "columns", "pairs")
 
@@ -138,6 +138,13 @@ class Recommender(DyadsModel):
         row_ids, column_ids = np.repeat(rows.ids, len(columns.ids)), np.tile(columns.ids, len(rows.ids))
         return pair_table(row_ids, column_ids, scores, None, notes)
 
+    @property
+    def score_metric_(self) -> str:
+        """The metric of `score`: "recall" for implicit feedback, otherwise "RMSE", of which it returns the negative."""
+        if self._is_implicit is None:
+            raise AttributeError("score_metric_ is not known of this model file: score takes that of the given scores.")
+        return "recall" if self._is_implicit else "RMSE"
+
     def score(
         self,
         Y: Any,
@@ -147,16 +154,20 @@ class Recommender(DyadsModel):
         *,
         row_similarity: Any = None,
         column_similarity: Any = None,
+        criterion: str | None = None,
     ) -> float:
         """How well held-out scores are predicted; higher is better.
 
         Parameters
         ----------
         Y, A, B, observed
-            Held-out dyads, as in `fit`. Entities whose ids and features are those of fitted ones count as known, and
-            their pairs that were known in the fit are no answers; all others are new.
+            Held-out dyads, as in `fit`. Entities whose ids and features are those of fitted ones count as known, all
+            others are new.
         row_similarity, column_similarity
-            Similarities of new entities to those that were fitted, as in `predict`.
+            Similarities of new entities to those that were fitted, as in `predict`. Rows that were taken out by
+            ``dyads[rows]``, as scikit-learn does, know those to the other rows.
+        criterion : {"recall", "average precision", "nDCG", "RMSE", "concordance", "auto"}, optional
+            The metric, see `AssociationModel`; by default ``score_metric_``.
 
         Returns
         -------
@@ -164,17 +175,41 @@ class Recommender(DyadsModel):
             For implicit feedback (a complete grid that is mostly 0) the mean of the recalls at 10, 30 and 100 columns
             retrieved for a row (rows for a column where only columns are new), over the rows with associations; for
             graded scores minus the root mean square error of the observed ones.
+
+        Notes
+        -----
+        Associations that were known in the fit are no answers, and are left out of the rankings. Only if there are no
+        others, as in the dyads that were fitted, they are answers: then the score says how well the model fits, not how
+        well it predicts.
         """
         check_is_fitted(self)
         dyads = as_dyads(Y, A, B, observed, "score")
-        a = self._recognize(0, dyads.A, row_similarity, dyads.row_ids)
+        implicit = dyads.is_implicit if self._is_implicit is None else self._is_implicit and dyads.is_complete
+        criterion = None if criterion is None else check_criterion(criterion, implicit)
+        a = self._recognize(0, dyads.A, self._row_similarity(dyads, row_similarity), dyads.row_ids)
         b = self._recognize(1, dyads.B, column_similarity, dyads.column_ids)
-        scores = self._score_all(a.selection, b.selection)
-        both = a.selection.tables is None and b.selection.tables is None
-        known = known_between(self.known_pairs_, a, b) if both and dyads.is_implicit else None
-        mask = None if known is None else known.toarray() > 0
+        mask = self._known_answers(dyads, a, b) if implicit else None
         by_column = a.selection.tables is None and b.selection.tables is not None
-        return held_out_score(scores, dyads, dyads.is_implicit, by_column, mask)
+        return held_out_score(self._score_all(a.selection, b.selection), dyads, implicit, by_column, mask, criterion)
+
+    def _row_similarity(self, dyads: Dyads, given: Any) -> Any:
+        """Similarities of rows to the fitted ones: as given, or, of new ones, those that the dyads know."""
+        is_new = self._takes_similarity and bool((positions_of(dyads.row_ids, self.row_ids_) < 0).any())
+        return dyads.row_similarities_to(self.row_ids_) or None if given is None and is_new else given
+
+    def _known_answers(self, dyads: Dyads, a: Query, b: Query) -> Array | None:
+        """A mask of the pairs that were known in the fit, unless all associations were."""
+        positive = dyads.Y > 0
+        if positive.sum() == 0:
+            raise ValueError(
+                "None of these rows has an association to judge by. In cross-validation take fewer or shuffled splits, "
+                "such as KFold(5, shuffle=True, random_state=0)."
+            )
+        if a.selection.tables is not None or b.selection.tables is not None:
+            return None
+        known = known_between(self.known_pairs_, a, b)
+        mask = None if known is None else known.toarray() > 0
+        return mask if mask is not None and (dense(positive) & ~mask).any() else None
 
     # ---------------------------------------------------------------- rankings
 

@@ -55,8 +55,8 @@ class JDRRegressor(RegressorMixin, Saved, BaseEstimator):
         The fitted embedding.
     head_ : Link or KernelRegression
         The fitted model of y on the coordinates.
-    n_features_in_ : int
-        Features of all views together.
+    n_features_in_, feature_names_in_ : int, array of str
+        Of all views together, as `JDR` has them.
 
     Notes
     -----
@@ -149,6 +149,20 @@ class JDRRegressor(RegressorMixin, Saved, BaseEstimator):
             return fit_bilinear(Z, Y - mean, w, products).shifted(mean)
         seed = int(self.random_state) if is_integer(self.random_state) else 0
         return fit_learned(Z, Y - mean, w, lengths=LENGTHS, seed=seed).shifted(mean)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters, and with `deep` those of the embedding, which are those of ``JDR()`` where it is None."""
+        params = super().get_params(deep)
+        if deep and self.embedding is None:
+            params |= {f"embedding__{name}": value for name, value in JDR().get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``embedding__n_components=3`` makes an embedding where there is none."""
+        is_nested = any(name.startswith("embedding__") for name in params)
+        if is_nested and params.get("embedding", self.embedding) is None:
+            params["embedding"] = JDR()
+        return super().set_params(**params)
 
     # ---------------------------------------------------------------- files
 

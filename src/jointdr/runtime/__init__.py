@@ -61,6 +61,7 @@ from jointdr.runtime.delimited import (
     separator_of,
 )
 from jointdr.runtime.files import AnyPath, InPlaceWarning, Stamp, require_mapped, whole_file, write_text
+from jointdr.runtime.html import first_names, html_table, kind_of_array, share
 from jointdr.runtime.layouts import TableLines, as_number, table_lines
 from jointdr.runtime.log import log
 from jointdr.runtime.memory import MemoryBudgetError, config_context, get_config, set_config
@@ -77,6 +78,7 @@ from jointdr.runtime.modelfile import (
     write_model,
 )
 from jointdr.runtime.progress import Progress, Report, duration, reporter
+from jointdr.runtime.state import PlainState
 
 __all__ = [
     "CHECKPOINT",
@@ -91,6 +93,7 @@ __all__ = [
     "InPlaceWarning",
     "Line",
     "MemoryBudgetError",
+    "PlainState",
     "Progress",
     "Report",
     "Saved",
@@ -118,8 +121,10 @@ __all__ = [
     "dense",
     "dense_product",
     "duration",
+    "first_names",
     "float_dtype",
     "get_config",
+    "html_table",
     "inner",
     "is_accelerated",
     "is_foreign",
@@ -127,6 +132,7 @@ __all__ = [
     "is_missing",
     "is_number",
     "is_sparse",
+    "kind_of_array",
     "like",
     "load_model",
     "load_model_of",
@@ -154,6 +160,7 @@ __all__ = [
     "scale_rows",
     "separator_of",
     "set_config",
+    "share",
     "slices",
     "subtract_rows",
     "sum_of_squares",

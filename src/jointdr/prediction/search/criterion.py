@@ -77,7 +77,7 @@ def judge_predictions(
         return _judge_grades(criterion, p, t, sigma)
     positive = truth > 0
     if judged is not None:
-        scores = np.where(judged, scores, -np.inf)
+        scores, positive = np.where(judged, scores, -np.inf), positive & judged
     if by_column:
         scores, positive, truth = scores.T, positive.T, truth.T
     rows = positive.any(axis=1)
