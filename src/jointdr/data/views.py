@@ -172,7 +172,7 @@ def in_order(values: Any, index: Any, name: str) -> Any:
     if (at >= 0).all():
         return values.iloc[np.argsort(at)]
     if _has_ids(values.index) and _has_ids(index):
-        other = values.index[[int(np.argmin(at))]].tolist()[0]
+        other = values.index.tolist()[int(np.argmin(at))]
         raise ValueError(
             f"The index of {name} has other ids than the first table, for example {other!r}: give the same rows. If "
             "they belong together by position, say so with .reset_index(drop=True)."
