@@ -150,7 +150,9 @@ class TestTexts:
         assert texts.spread(np.array([5, 6, 7]), 0).tolist() == [7, 6, 0, 7, 5, 0]
 
     def test_dates_in_several_ways_are_days(self):
-        texts = texts_of(pd.Series(["2020-1-2", "2.1.2020", "2020/01/02", "02.01.2020 12:00", "1/2/2020", "2020-13-01"]))
+        texts = texts_of(
+            pd.Series(["2020-1-2", "2.1.2020", "2020/01/02", "02.01.2020 12:00", "1/2/2020", "2020-13-01"])
+        )
         np.testing.assert_array_equal(texts.numbers("date"), [18263.0, 18263.0, 18263.0, 18263.5, np.nan, np.nan])
 
 

@@ -28,7 +28,7 @@ def dyads_of(pairs, **options):
 
 
 class TestScores:
-    @pytest.mark.parametrize("yes, no", [(True, False), ("TRUE", "FALSE"), ("yes", "No"), ("1", "0"), ("y", "n")])
+    @pytest.mark.parametrize(("yes", "no"), [(True, False), ("TRUE", "FALSE"), ("yes", "No"), ("1", "0"), ("y", "n")])
     def test_yes_and_no_are_1_and_0(self, yes, no):
         dyads = dyads_of(listed([yes, no, yes, no, no, yes]))
         assert dyads.Y.toarray().tolist() == [[1, 0], [1, 0], [0, 1]]
@@ -108,7 +108,9 @@ class TestObserved:
         with pytest.warns(PairsWarning):
             assert choose_observed("auto", -rng.normal(7, 0.5, 100)) == "stored"
         with pytest.warns(PairsWarning):
-            assert choose_observed("auto", np.array([5.0] * 80 + [1, 2, 3, 4] * 5)) == "stored"  # ratings, most of them 5
+            assert (
+                choose_observed("auto", np.array([5.0] * 80 + [1, 2, 3, 4] * 5)) == "stored"
+            )  # ratings, most of them 5
 
     @pytest.mark.parametrize(
         "scores",

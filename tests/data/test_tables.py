@@ -81,7 +81,9 @@ class TestEncoder:
     def test_what_is_missing_is_filled_in_and_said(self, table):
         encoder = TableEncoder().fit(table)
         with pytest.warns(TableWarning) as caught:
-            X = encoder.transform(table[:3].drop(columns=["class", "weight"]).assign(color="red", oral=["yes", "?", "x"]))
+            X = encoder.transform(
+                table[:3].drop(columns=["class", "weight"]).assign(color="red", oral=["yes", "?", "x"])
+            )
         message = str(caught[0].message)
         assert "without the columns weight, class" in message
         assert "which are not used: color" in message
@@ -248,5 +250,7 @@ class TestViews:
 
     def test_a_table_without_any_feature_is_refused(self, rows):
         X, y = rows
-        with pytest.raises(ValueError, match=r"view 'a' has no column that could be a feature: 'name' \(name\), 'source'"):
+        with pytest.raises(
+            ValueError, match=r"view 'a' has no column that could be a feature: 'name' \(name\), 'source'"
+        ):
             JDR(1).fit((X.arrays[0][["name", "source"]], X.arrays[1]), y)

@@ -29,13 +29,14 @@ def choose_id_columns(source: TableFiles, pairs: Any) -> TableFiles:
         for path, id, name in zip(paths, ids, of_pairs, strict=False)
     ):
         return source
-    tables = tuple(None if path is None else _as_text(path, source.header) for path in paths)
-    (row, column), (row_id, column_id) = match_columns(pairs, (source.row, source.column), tables, ids)
+    of_rows, of_columns = (None if path is None else _as_text(path, source.header) for path in paths)
+    given = (source.row, source.column)
+    (row, column), (row_id, column_id) = match_columns(pairs, given, (of_rows, of_columns), ids)
     return replace(source, row=row, column=column, row_id=row_id, column_id=column_id)
 
 
 def _has_ids_first(path: Path, header: bool | None, known: Any) -> bool:
-    """Whether most of the first lines of a table begin with an id of pairs; tables in Parquet files keep their types."""
+    """Whether most of the first lines of a table begin with an id of pairs; Parquet files keep the types of ids."""
     if _is_parquet(path):
         return True
     found = [fields[0].strip() for _, fields in islice(table_lines(path, header=header).read(), HEAD)]
@@ -50,7 +51,9 @@ def _as_text(path: Path, header: bool | None) -> Any:
         return None
     table = table_lines(path, header=header)
     columns = zip(*(fields for _, fields in table.read()), strict=True)
-    return pd.DataFrame({name: [field.strip() for field in own] for name, own in zip(table.names, columns, strict=True)})
+    return pd.DataFrame(
+        {name: [field.strip() for field in own] for name, own in zip(table.names, columns, strict=True)}
+    )
 
 
 def _is_parquet(path: Path) -> bool:

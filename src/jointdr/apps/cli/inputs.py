@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 
 SIDES = ("row", "column")
-TABLES = ("pairs", "rows", "columns")
 
 # The options that arguments for tables come from, for messages.
 OF_TABLES = {
@@ -96,11 +95,14 @@ def dyads_of(source: TableFiles) -> Dyads:
     if [source.pairs, source.rows, source.columns].count(Path("-")) > 1:
         raise ValueError("Standard input, -, is read once only: write the other table to a file.")
     with in_terms_of_options(OF_TABLES | {" of pairs": f" of {source.pairs}", "'pairs'": str(source.pairs)}):
-        given_tables = {name: path for name in TABLES if (path := getattr(source, name)) is not None}
-        source = replace(source, **{name: spooled(path, f"--{name}") for name, path in given_tables.items()})
-        pairs = read_text(source.pairs, header=source.header)
+        path, given_tables = spooled(source.pairs, "--pairs"), (source.rows, source.columns)
+        rows, columns = (
+            table and spooled(table, f"--{side}s") for side, table in zip(SIDES, given_tables, strict=True)
+        )
+        source = replace(source, pairs=path, rows=rows, columns=columns)
+        pairs = read_text(path, header=source.header)
         for given_name in filter(None, (source.row, source.column, source.score)):
-            column_index(source.pairs, list(pairs.columns), given_name)
+            column_index(path, list(pairs.columns), given_name)
         source = choose_id_columns(source, pairs)
         similarities: dict[str, Any] = {f"{side}_similarity": _similarities(source, side) for side in SIDES}
         names, described = kinds_of(pairs, source), []
@@ -108,12 +110,12 @@ def dyads_of(source: TableFiles) -> Dyads:
             named = similarities[f"{side}_similarity"]
             listed = [text for text in dict.fromkeys(pairs[name].astype(str)) if text]
             described.append(add_contents(source, side, _entities(source, side, named), listed))
-        (rows, for_rows), (columns, for_columns) = described
-        encoders = _encoders(source, (rows, columns), (for_rows, for_columns))
+        (A, for_rows), (B, for_columns) = described
+        encoders = _encoders(source, (A, B), (for_rows, for_columns))
         return Dyads.from_tables(
             pairs,
-            rows,
-            columns,
+            A,
+            B,
             row=source.row,
             column=source.column,
             score=source.score,
