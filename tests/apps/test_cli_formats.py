@@ -85,7 +85,7 @@ def test_a_file_of_molecules_describes_fitted_and_new_rows(data, capsys):
     model = fit("--row-smiles", "drugs.smi", *NGRAMS, "--column-sequences", "targets.fasta")
     assert model.row_ids_.tolist() == DRUGS[:20]
     found = predicted(capsys, "--row-smiles", "new.smi")
-    assert found["row"].unique().tolist() == DRUGS[20:]
+    assert found["drug"].unique().tolist() == DRUGS[20:]
     expected = model.predict(pd.DataFrame({"smiles": MOLECULES[20:]}))
     np.testing.assert_allclose(found["score"].to_numpy().reshape(4, 12), expected, rtol=1e-5)
     assert np.ptp(expected, axis=0).max() > 0
@@ -141,7 +141,7 @@ def test_terms_of_new_columns_count_for_their_ancestors(data, capsys):
     words = ["--row-smiles", "drugs.smi", *NGRAMS, "--column-annotations", "goa.gaf", "--column-ontology", "go.obo"]
     model = fit(*words)
     found = predicted(capsys, "--column-annotations", "more.tsv")
-    assert found["column"].unique().tolist() == ["P90", "P91"]
+    assert found["target"].unique().tolist() == ["P90", "P91"]
     expected = model.predict(B_new=pd.DataFrame({"terms": ["GO:2", "GO:3"]}))  # GO:6 is a case of GO:2
     np.testing.assert_allclose(found["score"].to_numpy().reshape(20, 2), expected, rtol=1e-5)
     assert main(["recommend", "model.npz", "--column-annotations", "more.tsv", "-k", "1", "--row", "d03"]) == 0

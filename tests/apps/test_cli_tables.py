@@ -104,7 +104,7 @@ def test_a_model_keeps_what_was_chosen(run, tables, folder):
     new = tables[1][:3].assign(drug=["n1", "n2", "n3"]).drop(columns="code")
     new[["oral", "class", "drug", "weight", "name"]].to_csv("new.csv", index=False, sep=";", decimal=",")
     out, err = run("recommend", "model.npz", "--rows", "new.csv", "-k", "1", "--json")
-    assert [line["row"] for line in json.loads(out)] == ["n1", "n2", "n3"]
+    assert [line["drug"] for line in json.loads(out)] == ["n1", "n2", "n3"]
     assert "gaps in 'weight' (1)" in err
     np.testing.assert_allclose(
         model.predict(new.set_index("drug")), model.predict(tables[1][:3].drop(columns="code").set_index("drug"))

@@ -87,9 +87,7 @@ def test_a_look_at_the_tables_names_everything_that_is_lost(run):
 def test_predictions_are_as_good_as_those_of_tables_prepared_by_hand(run, folder, messy, by_hand):
     known, new = by_hand
     run("predict", "model.npz", "-o", "scores.csv")
-    scores = pd.read_csv("scores.csv", dtype={"row": str, "column": str}).pivot(
-        index="row", columns="column", values="score"
-    )
+    scores = pd.read_csv("scores.csv", dtype={"drug": str}).pivot(index="drug", columns="target", values="score")
     scores = scores.loc[messy.drugs.drug_id, messy.targets.target]
     best = correlation(known, messy)
     assert best > 0.9
@@ -102,18 +100,30 @@ def test_predictions_are_as_good_as_those_of_tables_prepared_by_hand(run, folder
 
 def test_the_best_targets_of_a_drug(run, messy):
     best, _ = run("recommend", "model.npz", "--row", "0007", "-k", "5", "--json")
-    assert [line["row"] for line in best] == ["0007"] * 5
+    assert [line["drug"] for line in best] == ["0007"] * 5
     known = messy.pairs.target[messy.pairs.drug == "0007"]
-    assert not {line["column"] for line in best} & set(known)
+    assert not {line["target"] for line in best} & set(known)
     assert all(4 < line["lower"] < line["score"] < line["upper"] < 11 for line in best)
 
 
-# Place for more questions of the same kind: `recommend --column ID`, `--top N`, headers that say drug and target.
+def test_the_best_drugs_of_a_target_and_the_best_pairs_of_all(run, messy):
+    best, _ = run("recommend", "model.npz", "--column", "T003", "-k", "5", "--json")
+    assert [line["target"] for line in best] == ["T003"] * 5
+    assert not {line["drug"] for line in best} & set(messy.pairs.drug[messy.pairs.target == "T003"])
+    names = messy.drugs.set_index("drug_id").name
+    assert [line["drug_name"] for line in best] == names[[line["drug"] for line in best]].tolist()
+    top, _ = run("recommend", "model.npz", "--top", "7", "--json")
+    scores = [line["score"] for line in top]
+    assert len(top) == 7
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] >= best[0]["score"]
+    by_name, _ = run("recommend", "model.npz", "--row", names.iloc[2].upper(), "-k", "1", "--json")
+    assert by_name[0]["drug"] == messy.drugs.drug_id.iloc[2]
 
 
 def test_the_best_targets_of_new_drugs_with_columns_in_another_order(run, messy):
     best, err = run("recommend", "model.npz", "--rows", "new.csv", "-k", "1", "--json")
-    assert [line["row"] for line in best] == messy.new.drug_id.tolist()
+    assert [line["drug"] for line in best] == messy.new.drug_id.tolist()
     assert "The new table of 'drug' is given with gaps in" in err
     assert "without" not in err
     some = messy.new.drop(columns=["logp"]).assign(color="white")

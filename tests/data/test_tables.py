@@ -148,8 +148,8 @@ class TestEncoder:
 
 class TestScikitLearn:
     def test_parameters_are_cloned(self):
-        encoder = TableEncoder(use=["a"], drop=["b"])
-        assert clone(encoder).get_params() == {"use": ["a"], "drop": ["b"]}
+        encoder = TableEncoder(use=["a"], drop=["b"], smiles="c")
+        assert clone(encoder).get_params() == TableEncoder().get_params() | {"use": ["a"], "drop": ["b"], "smiles": "c"}
 
     def test_set_output(self, table):
         encoder = TableEncoder().set_output(transform="pandas")

@@ -12,16 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from jointdr.data import (
-    Dyads,
-    Encoders,
-    Transform,
-    Views,
-    check_response,
-    checked_weight,
-    raise_if_not_finite,
-    refuse_dyads,
-)
+from jointdr.data import Dyads, Transform, Views, check_response, checked_weight, raise_if_not_finite, refuse_dyads
 from jointdr.directions import OVERFLOW, Embedding, Fitted, Link, checked_embedding, explain_overflow
 from jointdr.engines import Grid, Rows, Stream
 from jointdr.estimators.inputs import check_source, check_views, remember_views
@@ -64,7 +55,7 @@ class ViewsTransformer(ViewsOutput, Saved, BaseEstimator, auto_wrap_output_keys=
     view_names_: tuple[str, ...]
     n_features_per_view_: tuple[int, ...]
     feature_names_per_view_: tuple[Array | None, ...]
-    encoders_: Encoders
+    encoders_: tuple[Any, ...]  # of tables with columns of any kind
     link_: Link
     n_sweeps_: int
     _parts: list[Moments]
