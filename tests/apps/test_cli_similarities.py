@@ -259,3 +259,21 @@ def test_errors_of_new_entities_name_the_option(saved, capsys):
     narrow = pd.read_csv("new_chem.tsv", sep="\t", index_col=0, dtype={0: str}).iloc[:, :5]
     narrow.to_csv("narrow.tsv", sep="\t")
     refused(capsys, ["predict", "model.npz", "--new-row-similarity", "chem=narrow.tsv"], "--new-row-similarity 'chem'")
+
+
+def test_similarities_beside_a_table_of_names(tmp_path, monkeypatch, capsys):
+    """Which has no features: those that are made of the similarities are named by nothing that it has."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    ids = [f"d{k}" for k in range(20)]
+    S = np.exp(-((rng.random((20, 1)) - rng.random((1, 20))) ** 2))
+    pd.DataFrame((S + S.T) / 2 + np.eye(20), index=ids, columns=ids).to_csv("s.csv", index_label="id")
+    pd.DataFrame({"id": ids, "name": [f"Drug {k}" for k in range(20)]}).to_csv("drugs.csv", index=False)
+    pd.DataFrame({"t": list("abcdef"), "u": rng.random(6), "v": rng.random(6)}).to_csv("targets.csv", index=False)
+    i, j = np.nonzero(rng.random((20, 6)) < 0.4)
+    pd.DataFrame({"drug": np.array(ids)[i], "t": np.array(list("abcdef"))[j]}).to_csv("pairs.csv", index=False)
+    tables = ["--pairs", "pairs.csv", "--rows", "drugs.csv", "--columns", "targets.csv", "--row-similarity", "s.csv"]
+    assert main(["fit", *tables, "--method", "imc", "--rank", "2", "-o", "model.npz"]) == 0
+    capsys.readouterr()
+    assert main(["recommend", "model.npz", "--row", "d3", "-k", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["row"] == "d3"

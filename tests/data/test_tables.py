@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
@@ -39,10 +40,10 @@ def table():
     )
 
 
-def quiet(function, *arguments):
+def quiet(function, *arguments, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TableWarning)
-        return function(*arguments)
+        return function(*arguments, **options)
 
 
 class TestEncoder:
@@ -157,6 +158,18 @@ class TestScikitLearn:
         assert X.columns.tolist() == encoder.get_feature_names_out().tolist()
         assert X.index.equals(table.index)
         assert (encoder.n_features_in_, encoder.feature_names_in_.tolist()) == (7, list(table))
+
+    @pytest.mark.parametrize("container", ["pandas", "polars"])
+    def test_the_configuration_of_output_changes_no_model(self, table, container):
+        pytest.importorskip(container)
+        B, y = np.random.default_rng(0).standard_normal((60, 2)), np.arange(60.0)
+        plain = quiet(Dyads, np.ones((60, 2)), table).A
+        Z = quiet(JDR(1, ridge=0.1).fit, (table, B), y).embeddings_[0]
+        with config_context(transform_output=container):
+            dyads = quiet(Dyads, np.ones((60, 2)), table, row_encoder=TableEncoder().set_output(transform=container))
+            np.testing.assert_array_equal(dyads.A, plain)
+            assert isinstance(dyads.A, np.ndarray)
+            np.testing.assert_allclose(quiet(JDR(1, ridge=0.1).fit, (table, B), y).embeddings_[0], Z)
 
     def test_a_step_of_pipelines_and_a_piece_of_column_transformers(self, table):
         y = table.weight.fillna(300) + 10 * (table.oral == "yes")

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from jointdr.data.dyads_of_formats import DyadsOfFormats
-from jointdr.data.ids import as_ids, checked_names, entities, ids_of_entities, index_ids, index_of, scores_in_order
+from jointdr.data.ids import SIDES, checked_names, entities, index_of, scores_in_order, where_equal
 from jointdr.data.pairs import Unmatched
 from jointdr.data.samples import PairRows
 from jointdr.data.scores import (
@@ -23,9 +23,7 @@ from jointdr.data.scores import (
     shape_of_scores,
 )
 from jointdr.data.similarities import (
-    checked_similarities,
-    labels_of_similarities,
-    name_similarities,
+    ids_and_similarities,
     similarities_between,
 )
 from jointdr.data.tables import TableEncoder
@@ -36,7 +34,6 @@ from jointdr.runtime import Array, first_names, html_table, is_integer, is_spars
 
 Similarities = dict[str, Array]
 Labels = tuple[Array | None, Array | None]
-SIDES, AXES = ("row", "column"), ("index", "columns")
 
 
 def refuse_dyads(X: Any, caller: str) -> None:
@@ -133,20 +130,15 @@ class Dyads(DyadsOfFormats):
         self.feature_names = (sides[0].feature_names, sides[1].feature_names)
         self.encoders = (sides[0].encoder, sides[1].encoder)
         self.labels: Labels = (sides[0].labels, sides[1].labels)
-        given_ids = (row_ids, column_ids)
-        orders = [
-            sides[k].ids if given is None else as_ids(given, f"{SIDES[k]}_ids") for k, given in enumerate(given_ids)
-        ]
-        Y, observed = scores_in_order(Y, observed, orders)
+        given_ids, of_features = (row_ids, column_ids), (sides[0].ids, sides[1].ids)
+        Y, observed = scores_in_order(Y, observed, of_features, given_ids)
         self.Y = checked_scores(Y, (self.A.shape[0], self.B.shape[0]), self.names, observed)
         self.is_complete = observed is None
-        similarities, ids = [], []
-        for k, (given, S) in enumerate(zip(given_ids, (row_similarity, column_similarity), strict=True)):
-            argument = f"{SIDES[k]}_similarity"
-            named, of_scores = name_similarities(S, argument), index_ids(Y, f"the {AXES[k]} of Y", AXES[k])
-            labels = (sides[k].ids, of_scores, labels_of_similarities(named, argument))
-            ids.append(ids_of_entities(given, *labels, self.shape[k], f"{SIDES[k]}_ids"))
-            similarities.append(checked_similarities(named, ids[k], argument))
+        given = (row_similarity, column_similarity)
+        ids, similarities = zip(
+            *(ids_and_similarities(k, given_ids[k], of_features[k], Y, given[k], self.shape[k]) for k in (0, 1)),
+            strict=True,
+        )
         self.row_ids, self.column_ids = ids
         self.similarities: tuple[Similarities, Similarities] = (similarities[0], similarities[1])
         self.unmatched: Unmatched | None = None
@@ -296,8 +288,7 @@ class Dyads(DyadsOfFormats):
     ) -> Dyads:
         """The same dyads with other scores, tables, ids, similarities or labels, which are not checked again."""
         part = Dyads.__new__(Dyads)
-        part.names, part.feature_names = self.names, self.feature_names
-        part.unmatched, part.score_name = self.unmatched, self.score_name
+        part.names, part.unmatched, part.score_name = self.names, self.unmatched, self.score_name
         part._whole = None
         part.is_complete = self.is_complete if is_complete is None else is_complete
         Y = self.Y if Y is None else Y
@@ -305,7 +296,10 @@ class Dyads(DyadsOfFormats):
         part.A, part.B = (self.A, self.B) if tables is None else tables
         part.row_ids, part.column_ids = (self.row_ids, self.column_ids) if ids is None else ids
         part.similarities = self.similarities if similarities is None else similarities
-        part.encoders, part.labels = self.encoders, self.labels if labels is None else labels
+        part.labels = self.labels if labels is None else labels
+        part.feature_names, part.encoders = (
+            where_equal(pair, part.n_features, self.n_features) for pair in (self.feature_names, self.encoders)
+        )
         return part
 
     # ---------------------------------------------------------------- moments

@@ -20,7 +20,7 @@ def fit_encoders(views: Views) -> tuple[Views, Encoders]:
     encoders: list[TableEncoder | None] = []
     for X, name in zip(views.arrays, views.names, strict=True):
         encoder = TableEncoder() if hasattr(X, "iloc") else None
-        arrays.append(X if encoder is None else encoder.fit_transform(X))
+        arrays.append(X if encoder is None else encoder.fit_to_array(X))
         encoders.append(encoder)
         if encoder is not None:
             if not arrays[-1].shape[1]:

@@ -15,7 +15,7 @@ from jointdr.data.tables import TableEncoder, encode_table
 from jointdr.data.views import Views, raise_if_not_finite
 from jointdr.runtime import Array, is_sparse, take_rows, to_numpy
 
-AXES = ("index", "columns")
+SIDES, AXES = ("row", "column"), ("index", "columns")
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,11 @@ def entities_of_numbers(X: Any, name: str) -> Entities:
     return Entities(to_numpy(views.arrays[0]), views.feature_names[0], ids)
 
 
+def where_equal(pair: tuple[Any, Any], new: tuple[int, int], old: tuple[int, int]) -> tuple[Any, Any]:
+    """Values that belong to the features of each side; None where there is another number of these than before."""
+    return (pair[0] if new[0] == old[0] else None, pair[1] if new[1] == old[1] else None)
+
+
 def checked_names(names: Any) -> tuple[str, str]:
     """The names of the two kinds of entities, which are different."""
     if len(names) != 2 or isinstance(names, str) or not all(isinstance(name, str) for name in names):
@@ -171,21 +176,25 @@ def ids_of_entities(
     return ids
 
 
-def scores_in_order(Y: Any, observed: Any, ids: Sequence[Array | None]) -> tuple[Any, Any]:
-    """Scores and the mask of those that are observed, with rows and columns in the order of these ids.
+def scores_in_order(
+    Y: Any, observed: Any, of_features: Sequence[Array | None], given: Sequence[Any]
+) -> tuple[Any, Any]:
+    """Scores and the mask of those that are observed, with rows and columns in the order of the ids.
 
-    A mask with labels of its own is brought into order by these, another one goes with Y. Other labels of Y than these
-    ids are left to `ids_of_entities`, which refuses them.
+    The ids are those that are given, or else those of the tables of features. A mask with labels of
+    its own is brought into order by these, another one goes with Y. Other labels of Y than these ids are left to
+    `ids_of_entities`, which refuses them.
     """
-    for axis, given in enumerate(ids):
+    for axis, (ids, named) in enumerate(zip(of_features, given, strict=True)):
+        ids = ids if named is None else as_ids(named, f"{SIDES[axis]}_ids")
         labels = index_ids(Y, f"the {AXES[axis]} of Y", AXES[axis])
-        own = labels if given is None else given
+        own = labels if ids is None else ids
         of_mask = index_ids(observed, f"the {AXES[axis]} of observed", AXES[axis])
         at = _order(labels, own)
         at_mask = at if of_mask is None else _order(of_mask, own)
         if of_mask is not None and own is not None and at_mask is None and not np.array_equal(of_mask, own):
             raise ValueError(
-                f"The labels of observed and of {'Y' if given is None else 'the entities'} disagree on their "
+                f"The labels of observed and of {'Y' if ids is None else 'the entities'} disagree on their "
                 f"{AXES[axis]}: give a mask of the same pairs, for example observed.loc[Y.index, Y.columns]."
             )
         Y = Y if at is None else _take_along(Y, at, axis)

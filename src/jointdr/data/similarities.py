@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from jointdr.data.columns import is_matrix
-from jointdr.data.ids import as_ids, index_ids, index_of, separate_ids
+from jointdr.data.ids import AXES, SIDES, as_ids, ids_of_entities, index_ids, index_of, separate_ids
 from jointdr.runtime import Array, as_float, float_dtype, is_sparse, slices, to_numpy
 
 DEFAULT_NAME = "similarity"  # of a matrix that is given alone
@@ -32,6 +32,16 @@ def labels_of_similarities(given: Mapping[str, Any], argument: str) -> Array | N
     """The ids in the index of the first DataFrame among square similarities; None without any."""
     labels = (_labels(S, _title(argument, name))[0] for name, S in given.items())
     return next((ids for ids in labels if ids is not None), None)
+
+
+def ids_and_similarities(
+    k: int, given: Any, of_features: Array | None, Y: Any, similarity: Any, count: int
+) -> tuple[Array, dict[str, Array]]:
+    """The ids of the rows (k = 0) or the columns, and the similarities between these, in their order."""
+    side, argument = SIDES[k], f"{SIDES[k]}_similarity"
+    named, of_scores = name_similarities(similarity, argument), index_ids(Y, f"the {AXES[k]} of Y", AXES[k])
+    ids = ids_of_entities(given, of_features, of_scores, labels_of_similarities(named, argument), count, f"{side}_ids")
+    return ids, checked_similarities(named, ids, argument)
 
 
 def checked_similarities(given: Mapping[str, Any], ids: Array, argument: str) -> dict[str, Array]:

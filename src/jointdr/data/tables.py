@@ -210,7 +210,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self.transform_named(X, "A table")
 
     def transform_named(self, X: Any, name: str) -> Array:
-        """The same for a table that has a name in messages."""
+        """The same as an array, for a table that has a name in messages."""
         check_is_fitted(self, "columns_")
         frame = as_frame(X)
         encoded, gaps, strange = self._encode(frame)
@@ -235,6 +235,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Array:
         """Features of the table that is fitted."""
+        return self.fit_to_array(X)
+
+    def fit_to_array(self, X: Any) -> Array:
+        """The same as an array, whatever `set_output` and the configuration of scikit-learn ask for."""
         frame = as_frame(X)
         return self.fit(frame)._encode(frame)[0]
 
@@ -282,6 +286,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def keeps_numbers(self) -> bool:
         """Whether its features are the columns of the table, all of which have numbers."""
         return all(column.kind in NUMBERS and not column.marks_gaps for column in self.columns_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        tags.input_tags.two_d_array = False  # but a DataFrame
+        return tags
 
     def _of_kinds(self, kinds: Sequence[str]) -> list[Column]:
         return [column for column in self.columns_ if column.kind in kinds]
@@ -381,6 +391,6 @@ def encode_table(X: Any, name: str, encoder: TableEncoder | None = None) -> tupl
     if encoder is None and plain:
         return (TableEncoder().fit(X) if all(isinstance(c, str) for c in X.columns) else None), None
     encoder = TableEncoder() if encoder is None else clone(encoder)
-    encoded = encoder.fit_transform(X)
+    encoded = encoder.fit_to_array(X)
     encoder.warn_of_losses(name)
     return encoder, encoded
