@@ -258,6 +258,26 @@ def test_few_known_scores_of_an_entity_do_not_hide_what_features_explain(by):
     assert np.corrcoef(F.ravel(), held.ravel())[0, 1] > 0.93
 
 
+@pytest.mark.parametrize("given", [None, JDR(2, ridge=1.0)], ids=["default", "given"])
+def test_the_default_embedding_sees_features_of_small_units(rng, given):
+    A, B = rng.standard_normal((80, 3)), rng.standard_normal((60, 3))
+    Y = np.outer(A[:, 2], B[:, 2]) + 0.1 * rng.standard_normal((80, 60))
+    dyads = Dyads(Y, A * [1000.0, 1.0, 1.0], B * [1.0, 500.0, 1.0])
+    embedding = learned.default_embedding(dyads) if given is None else given
+    maps = learned.choose_maps(dyads, standardize=given is None)
+    fitted = learned.fit_embedding(embedding, dyads, maps)
+    shares = [abs(np.corrcoef(Z[:, 0], X[:, 2])[0, 1]) for Z, X in zip(fitted.transform(dyads), (A, B), strict=True)]
+    assert (min(shares) > 0.9) == (given is None)  # one that is given keeps the units of its tables
+    if given is None:
+        mapped = learned.fit_embedding(embedding, learned.map_tables(dyads, maps), (None, None))
+        for Z, expected in zip(
+            fitted.transform((dyads.A[:5] + 3.0, dyads.B[:5])),
+            mapped.transform(((dyads.A[:5] + 3.0) @ maps[0], dyads.B[:5] @ maps[1])),
+            strict=True,
+        ):
+            np.testing.assert_allclose(Z, expected, rtol=1e-8, atol=1e-10)
+
+
 def test_cosines_of_features_in_different_units_are_those_of_standardized_ones(rng):
     A, B = rng.standard_normal((30, 4)), rng.standard_normal((20, 3))
     Y = rng.standard_normal((30, 20))

@@ -85,14 +85,14 @@ class Embedding:
         )
 
     def compose(self, maps: Sequence[Array | None]) -> Embedding:
-        """The embedding of the tables X whose products X W it is one of, with orthonormal columns W; None for X itself.
+        """The embedding of the tables X whose products X W it is one of, with W of full column rank; None for X itself.
 
-        The prediction keeps what it knows of the coordinates alone.
+        Of all means with these products it has those in the span of W. The prediction keeps what it knows of the
+        coordinates alone.
         """
-        bases, means = (
-            tuple(M if W is None else W @ M for W, M in zip(maps, parts, strict=True))
-            for parts in (self.bases, self.means)
-        )
+        bases = tuple(U if W is None else W @ U for W, U in zip(maps, self.bases, strict=True))
+        sides = zip(maps, self.means, strict=True)
+        means = tuple(m if W is None else W @ np.linalg.solve(W.T @ W, m) for W, m in sides)
         support = tuple(s if W is None else W[:, s].any(axis=1) for W, s in zip(maps, self.support, strict=True))
         prediction = self.prediction
         if isinstance(prediction, Multilinear):

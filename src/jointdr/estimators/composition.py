@@ -19,7 +19,7 @@ def compose_embedding(
     Parameters
     ----------
     fitted : ViewsTransformer
-    maps : one (n_k, q_k) array W with orthonormal columns for each view, or None where X is the table itself
+    maps : one (n_k, q_k) array W of full column rank for each view, or None where X is the table itself
     feature_names : names of the n_k features of each view, or None
     """
     found = clone(fitted)

@@ -22,7 +22,7 @@ from jointdr.prediction.search.bench import Sides
 from jointdr.prediction.search.criterion import check_criterion
 from jointdr.prediction.search.fitting import fit_answers
 from jointdr.prediction.search.large import is_large
-from jointdr.prediction.search.learned import Maps, default_embedding, fit_embedding, leading_features
+from jointdr.prediction.search.learned import Maps, choose_maps, default_embedding, fit_embedding
 from jointdr.prediction.search.parts import new_sides
 from jointdr.prediction.search.progress import SearchProgress
 from jointdr.runtime import Array, MemoryBudgetError, check_integer, log
@@ -169,7 +169,7 @@ def fit_automatic(
         embedding = default_embedding(dyads)
     elif embedding is not None and min(dyads.n_features) == 0:
         embedding = None
-    maps: Maps = (None, None) if embedding is None else leading_features(dyads)
+    maps: Maps = (None, None) if embedding is None else choose_maps(dyads, standardize=given is None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its coordinates are one description of several
         try:

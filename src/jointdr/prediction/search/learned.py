@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from jointdr.data import Dyads
 from jointdr.estimators import JDR, ViewsTransformer, compose_embedding
 from jointdr.prediction.heads.build import fit_within_rank
-from jointdr.prediction.heads.descriptions import Description
+from jointdr.prediction.heads.descriptions import NARROW, Description, have_different_units
 from jointdr.prediction.search.parts import Part
 from jointdr.runtime import Array, MemoryBudgetError, is_sparse
 
@@ -24,24 +24,29 @@ NARROWED = 400  # the features that a wider table is reduced to
 Maps = tuple[Array | None, Array | None]  # W of each table X, (n, q); None for a table that stays
 
 
-def leading_features(dyads: Dyads) -> Maps:
-    """The leading right singular vectors of each wide table, which map it to its leading features; O(q |X|).
+def choose_maps(dyads: Dyads, standardize: bool) -> Maps:
+    """The maps of both tables before an embedding; scores have no influence.
 
-    Scores have no influence.
+    A wide table is mapped to its leading features, by its leading right singular vectors in O(q |X|). With
+    `standardize` a narrow one, whose features have different units, is mapped to standard deviations: a ridge is in
+    units of the mean variance, beside which years would not count if there are daltons too.
     """
     with threadpool_limits(1, user_api="blas"):  # scikit-learn's products and decompositions have threads of their own
-        a, b = (_leading_vectors(X) for X in (dyads.A, dyads.B))
+        a, b = (_choose_map(X, standardize) for X in (dyads.A, dyads.B))
     return a, b
 
 
-def _leading_vectors(X: Array) -> Array | None:
+def _choose_map(X: Array, standardize: bool) -> Array | None:
     q = min(NARROWED, X.shape[0] // 2)
-    if X.shape[1] <= WIDEST or q < 1:
-        return None
-    return np.asarray(randomized_svd(X.astype(float, copy=False), q, n_iter=2, random_state=0)[2].T)
+    if X.shape[1] > WIDEST and q >= 1:
+        return np.asarray(randomized_svd(X.astype(float, copy=False), q, n_iter=2, random_state=0)[2].T)
+    if standardize and X.shape[1] <= NARROW and have_different_units(X):
+        deviations = np.std(np.asarray(X, dtype=float), axis=0)
+        return np.diag(1.0 / np.where(deviations > 0, deviations, 1.0))
+    return None
 
 
-def narrow_tables(dyads: Dyads, maps: Maps) -> Dyads:
+def map_tables(dyads: Dyads, maps: Maps) -> Dyads:
     """The dyads with tables X W."""
     if maps[0] is None and maps[1] is None:
         return dyads
@@ -59,11 +64,11 @@ def default_embedding(dyads: Dyads) -> JDR | None:
 def fit_embedding(embedding: ViewsTransformer, dyads: Dyads, maps: Maps) -> ViewsTransformer | None:
     """The fitted embedding, with fewer directions where the data has fewer; None where it cannot be fitted.
 
-    Wide tables are mapped to their leading features first, and the embedding is one of all their features again.
+    Tables are mapped first, and the embedding is one of their own features again.
     """
-    narrow = narrow_tables(dyads, maps)
-    fitted = _fit_as_far_as_it_goes(embedding, narrow)
-    if fitted is None or narrow is dyads:
+    mapped = map_tables(dyads, maps)
+    fitted = _fit_as_far_as_it_goes(embedding, mapped)
+    if fitted is None or mapped is dyads:
         return fitted
     return compose_embedding(fitted, maps, dyads.feature_names)
 
@@ -82,7 +87,7 @@ class LearnedSimilarities:
     """From a part to the similarities of all entities in the coordinates that its scores give."""
 
     def __init__(self, dyads: Dyads, embedding: ViewsTransformer, maps: Maps) -> None:
-        self.dyads, self.embedding = narrow_tables(dyads, maps), embedding
+        self.dyads, self.embedding = map_tables(dyads, maps), embedding
 
     def __call__(self, part: Part) -> tuple[Array, Array]:
         train = self.dyads.rows(part.rows).columns(part.columns)
