@@ -254,8 +254,10 @@ def show_intervals(data: Data, model: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", nargs="*", default=["davis", "kiba"], help="davis, kiba; by default both")
-    default = os.environ.get("JOINTDR_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
-    parser.add_argument("--data", type=Path, default=Path(default), help="the folder of the data")
+    default = os.environ.get("JOINTDR_DATA", ".")
+    parser.add_argument(
+        "--data", type=Path, default=Path(default), help="the folder of the data, by default JOINTDR_DATA or this one"
+    )
     parser.add_argument("--model", default="default", help="default, plain, or a method of jointdr.evaluation")
     parser.add_argument("--fingerprints", action="store_true", help="similarities by five fingerprints; takes rdkit")
     parser.add_argument("--test", action="store_true", help="fit folds 0 to 4 and predict the test set, once")

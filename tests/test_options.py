@@ -99,6 +99,7 @@ FILES = {
     "read_humannet": "1\t2\tNA\t0.5\n2\t3\t1\t1\n",
     "read_mimminer": "01\t1\t0.5\n1\t0.5\t1\n",
     "read_obo": "[Term]\nid: A\nname: a\n",
+    "read_gaf": "\t".join(["db", "P1", "g", "", "GO:1", "x", "IEA", *["x"] * 10]) + "\n",
     "read_hpoa": "database_id\tdisease_name\tqualifier\thpo_id\taspect\nO:1\tx\t\tH:1\tP\n",
 }
 
@@ -166,7 +167,8 @@ CALLS: dict[str, Call] = {
     "AssociationModel.precompute": Call(lambda **o: model("association").precompute(**o), kinds(max_bytes="number")),
     **{
         f"{name}.recommend": Call(
-            lambda **o: model("popularity").recommend(**o), kinds(by="choice", k="integer", exclude_known="flag")
+            lambda **o: model("popularity").recommend(**o),
+            kinds(by="choice", k="integer", exclude_known="flag", min_neighbors="number?"),
         )
         for name in ("AssociationModel", "IMC", "Popularity")
     },
@@ -191,7 +193,10 @@ CALLS: dict[str, Call] = {
     "Dyads.from_samples": Call(
         lambda **o: Dyads.from_samples(X, Y_ROWS, **o), kinds(deduplicate="flag", duplicates="choice")
     ),
-    "TableEncoder": Call(lambda **o: TableEncoder(**o).fit(pd.DataFrame({"a": [1.0, 2.0]})), {}),
+    "TableEncoder": Call(
+        lambda **o: TableEncoder(**o).fit(pd.DataFrame({"a": [1.0, 2.0], "b": ["CCO", "MKV"]})),
+        kinds(fingerprint="choice", sequence="words"),
+    ),
     "tail_check": Call(lambda **o: jointdr.tail_check(np.arange(200.0) ** 3, **o), kinds(share="number")),
     "set_config": Call(lambda **o: jointdr.set_config(**{"memory_budget": None, **o}), kinds(memory_budget="number?")),
     "config_context": Call(lambda **o: jointdr.config_context(**o).__enter__(), kinds(memory_budget="number?")),
@@ -226,7 +231,7 @@ CALLS: dict[str, Call] = {
     **{
         f"datasets.{name}": Call(partial(read, name), of_options)
         for name, of_options in {
-            "read_table": kinds(id="word?", separator="word?", header="flag?"),
+            "read_table": kinds(id="word?", separator="word?", header="flag?", text="words"),
             "read_text": kinds(separator="word?", header="flag?"),
             "read_pairs": kinds(row="word?", column="word?", score="word?", separator="word?", header="flag?"),
             "read_edges": kinds(separator="word?", header="flag", duplicates="choice"),
@@ -236,6 +241,7 @@ CALLS: dict[str, Call] = {
             "read_mimminer": kinds(symmetrize="choice?"),
             "read_obo": kinds(relations="words"),
             "read_hpoa": kinds(aspect="word?"),
+            "read_gaf": kinds(id="choice"),
         }.items()
     },
     "datasets.fingerprints": Call(
@@ -353,7 +359,7 @@ DATA = {  # checked where data is: tests/test_bad_input.py, tests/properties
     *("row_similarity", "column_similarity", "row_ids", "column_ids", "names", "groups", "pairs", "grid", "views"),
     *("edges", "weight", "center", "y_center", "scratch", "moments", "model", "dyads", "scores", "truth", "positive"),
     *("true", "estimated", "predicted", "U", "U_hat", "S", "W", "singular_values", "null", "covariances", "source"),
-    *("entities", "terms", "ontology", "sequences", "smiles", "methods", "at", "held_out", "data", "evaluation"),
+    *("entities", "terms", "ontology", "sequences", "smiles", "ids", "methods", "at", "held_out", "data", "evaluation"),
     *("arrays", "named", "keep", "row_encoder", "column_encoder", "models", "dtype", "options", "ks", "callable"),
     *("blocks", "partitions", "client", "response", "paths", "head", "body", "views", "view", "mask", "value"),
     *("row_id", "column_id", "score", "use", "drop", "label", "color", "title", "watch", "factor", "size"),

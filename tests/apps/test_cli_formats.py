@@ -169,7 +169,7 @@ def test_errors_name_options(data, capsys):
     unknown = [*rows, "--row-sequences", "targets.fasta"]
     refused(capsys, unknown, "--row-sequences targets.fasta: none of its ids", "'P00'", "'d00'")
     wrong = [*rows, "--row-smiles", "SMILES", "--fingerprint", "x"]
-    refused(capsys, wrong, "column 'SMILES': --fingerprint x", "'morgan'")
+    refused(capsys, wrong, "--fingerprint x is not understood", "'morgan'")
     pd.read_csv("drugs.csv").rename(columns={"SMILES": "smiles"}).to_csv("drugs.csv", index=False)
     refused(capsys, [*rows, "--row-smiles", "drugs.smi"], "--rows has a column 'smiles' already", "--row-smiles smiles")
     fit("--rows", "drugs.csv", "--drop", "smiles")

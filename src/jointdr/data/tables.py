@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from jointdr.data.chemistry import Fingerprint
+from jointdr.data.chemistry import FINGERPRINTS, Fingerprint
 from jointdr.data.column_files import columns_from_arrays, columns_to_arrays
 from jointdr.data.columns import (
     FEWEST,
@@ -32,7 +32,7 @@ from jointdr.data.columns import (
 )
 from jointdr.data.contents import CONTENTS, stack_columns
 from jointdr.data.terms import Ontology
-from jointdr.runtime import Array, checked_array
+from jointdr.runtime import Array, check_choice, check_names, checked_array
 
 if TYPE_CHECKING:
     from sklearn.compose import ColumnTransformer
@@ -124,10 +124,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         known = {str(name) for name in frame.columns}
         contents = self._columns_with_contents()
         named = {kind: [name for name, own in contents.items() if own == kind] for kind in CONTENTS}
-        for argument, given in {"use": self.use or (), "drop": self.drop, **named}.items():
-            if isinstance(given, str):
-                raise TypeError(f"{argument}={given!r} must be a list of names of columns: {argument}=[{given!r}].")
-            if missing := [name for name in given if name not in known]:
+        check_choice("fingerprint", self.fingerprint, FINGERPRINTS)
+        for argument, given in {"use": () if self.use is None else self.use, "drop": self.drop, **named}.items():
+            if missing := [name for name in check_names(argument, given) if name not in known]:
                 raise ValueError(f"{argument} names a column {missing[0]!r}, but there are {list_some(sorted(known))}.")
         numbers: dict[str, Column] = number_columns(frame[[n for n in frame.columns if str(n) not in contents]])
         columns: list[Column] = []
@@ -164,7 +163,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         found: dict[str, str] = {}
         for kind in CONTENTS:
             given = getattr(self, kind)
-            for name in (given,) if isinstance(given, str) else given:
+            for name in (given,) if isinstance(given, str) else check_names(kind, given):
                 if found.setdefault(name, kind) != kind:
                     raise ValueError(
                         f"{kind} and {found[name]} both name the column {name!r}: it can have one of them."

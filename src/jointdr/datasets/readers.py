@@ -18,6 +18,7 @@ from jointdr.runtime import (
     TableLines,
     after_header,
     as_number,
+    check_names,
     check_word,
     column_index,
     is_missing,
@@ -83,7 +84,7 @@ def read_table(
     _warn_of_header(path, table, header)
     at = 0 if id is None else column_index(path, table.names, id)
     names = table.names[:at] + table.names[at + 1 :]
-    of_text = {k for k, name in enumerate(names) if name in text}
+    of_text = {column_index(path, names, name, "text") for name in check_names("text", text)}
     lines, numbers, texts, found = _read_columns(path, table, at, of_text)
     if found:  # columns that began with numbers: read again as text
         of_text |= found

@@ -60,6 +60,16 @@ def check_word(name: str, value: Any, *, expected: str = "a word, or None") -> s
     raise ValueError(f"{name}={value!r} must be {expected}.")
 
 
+def check_names(name: str, value: Any) -> tuple[str, ...]:
+    """The value as a tuple, if it is a list of names of columns."""
+    if isinstance(value, str):
+        raise TypeError(f"{name}={value!r} must be a list of names of columns: {name}=[{value!r}].")
+    named = tuple(value) if isinstance(value, Iterable) and not isinstance(value, bytes) else (value,)
+    if not all(isinstance(one, str) for one in named):
+        raise TypeError(f"{name}={value!r} must be a list of names of columns.")
+    return named
+
+
 def check_separator(value: Any) -> None:
     """Raise unless it is one character that can stand between fields, or None."""
     if value is not None and not (isinstance(value, str) and len(value) == 1 and value not in '"\r\n'):

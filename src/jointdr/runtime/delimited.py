@@ -162,11 +162,12 @@ def require_new(path: AnyPath, number: int, name: str, seen: dict[str, int]) -> 
         raise ValueError(f"{path}, line {number}: the id {name!r} was on line {before} already.")
 
 
-def column_index(path: AnyPath, header: Sequence[str], name: str) -> int:
-    """Which column has this name."""
+def column_index(path: AnyPath, header: Sequence[str], name: str, argument: str = "") -> int:
+    """Which column has this name, which an argument may have given."""
     if name not in header:
         shown = ", ".join(map(repr, header[:12])) + (", ..." if len(header) > 12 else "")
-        raise ValueError(f"{path} has no column {name!r}; its columns are {shown}.")
+        given = f", which {argument} names" if argument else ""
+        raise ValueError(f"{path} has no column {str(name)!r}{given}; its columns are {shown}.")
     return list(header).index(name)
 
 

@@ -209,7 +209,7 @@ def _sheet(path: AnyPath) -> Iterator[Line]:
         table = pd.read_excel(path, header=None, dtype=object, na_filter=False)
         table = table.loc[:, (table != "").any(axis=0)]  # cells may have been formatted without a value
     except ImportError:
-        raise ImportError(f"{path}: spreadsheets take openpyxl: pip install openpyxl.") from None
+        raise ImportError(f'{path}: spreadsheets take openpyxl: pip install "jointdr[io]".') from None
     except FileNotFoundError:
         raise
     except Exception as error:  # of many kinds: those of zip files, of XML and of openpyxl

@@ -240,7 +240,8 @@ def table_of(
         id = encoder.id_column_
     if len(names) == 1:
         return read_attributes(path)
-    text = [] if encoder is None else [c.name for c in encoder.columns_ if c.kind in ("category", "name")]
+    columns = [] if encoder is None else encoder.columns_
+    text = [c.name for c in columns if c.kind in ("category", "name") and c.name in names and c.name != id]
     try:
         return read_table(path, id=id, header=header, text=text)
     except ValueError as error:
