@@ -10,7 +10,7 @@ CORE   := tests/moments tests/laws/test_merge.py tests/estimators/test_jdr.py te
           tests/data/test_formats.py tests/prediction/test_skops.py \
           tests/apps/test_cli.py tests/apps/explore/test_guard.py tests/apps/explore/test_uploads.py tests/apps/explore/test_pages.py
 
-.PHONY: demo test test-all nightly test-minimal lint audit docs benchmarks clean
+.PHONY: demo test test-all nightly test-minimal test-cli lint audit docs benchmarks clean
 
 demo: $(VENV)/.demo
 	$(BIN)/jointdr demo
@@ -34,6 +34,15 @@ test-minimal: .venv-minimal/.test
 .venv-minimal/.test: pyproject.toml requirements/minimal.txt
 	$(PYTHON) -m venv .venv-minimal
 	.venv-minimal/bin/python -m pip --disable-pip-version-check --quiet install -r requirements/minimal.txt -e .
+	touch $@
+
+# What a new user does with tables of any kind, with nothing installed but the extra `cli`.
+test-cli: .venv-cli/.test
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 .venv-cli/bin/python -m pytest --noconftest tests/apps/test_story.py
+
+.venv-cli/.test: pyproject.toml
+	$(PYTHON) -m venv .venv-cli
+	.venv-cli/bin/python -m pip --disable-pip-version-check --quiet install -e ".[cli]" pytest
 	touch $@
 
 audit: $(VENV)/.audit
@@ -69,4 +78,4 @@ $(VENV)/.%: pyproject.toml | $(BIN)/python
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-minimal demo_output docs/_build docs/auto_examples docs/api/generated
+	rm -rf $(VENV) .venv-minimal .venv-cli demo_output docs/_build docs/auto_examples docs/api/generated
