@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # What is tested with the oldest versions that pyproject.toml allows: the core, files, and what reads them.
 CORE   := tests/moments tests/laws/test_merge.py tests/estimators/test_jdr.py tests/prediction/test_association.py \
           tests/estimators/test_saving.py tests/runtime/test_model_files.py tests/test_corpus.py tests/prediction/test_imc.py \
-          tests/data/test_formats.py tests/prediction/test_skops.py \
+          tests/data/test_formats.py tests/prediction/test_skops.py tests/apps/test_story.py \
           tests/apps/test_cli.py tests/apps/explore/test_guard.py tests/apps/explore/test_uploads.py tests/apps/explore/test_pages.py
 
 .PHONY: demo test test-all nightly test-minimal test-cli lint audit docs benchmarks clean

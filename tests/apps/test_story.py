@@ -172,6 +172,21 @@ def test_the_same_with_pandas_and_polars(folder, messy):
         np.testing.assert_allclose(best["score"], fitted.recommend(new, k=1)["score"], atol=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore::jointdr.TableWarning", "ignore::jointdr.PairsWarning")
+@pytest.mark.filterwarnings("ignore::jointdr.UnmatchedWarning")
+def test_the_same_with_anndata(folder, messy):
+    anndata = pytest.importorskip("anndata")
+    drugs, targets = messy.drugs.set_index("drug_id"), messy.targets.set_index("target")
+    pairs = messy.pairs[messy.pairs.drug.isin(drugs.index)].groupby(["drug", "target"]).pkd.mean().unstack()
+    adata = anndata.AnnData(pairs.reindex(drugs.index)[targets.index].to_numpy(), obs=drugs, var=targets)
+    dyads = Dyads.from_anndata(adata, names=("drug", "target"))
+    model = AssociationModel(random_state=0, uses=("rows", "pairs")).fit(dyads)
+    assert correlation(model.predict(), messy) > correlation(load(folder / "model.npz").predict(), messy) - WITHIN
+    new = messy.new.set_index("drug_id")
+    best = model.recommend(new[new.columns[::-1]], k=1)
+    assert best["row"].tolist() == messy.new.drug_id.tolist()
+
+
 def test_nothing_is_lost_in_silence(messy):
     with pytest.warns() as caught:
         Dyads.from_tables(messy.pairs, messy.drugs, messy.targets)
