@@ -524,15 +524,16 @@ def test_the_library_does_not_need_the_command_line(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGPIPE"), reason="has no pipes that break")
-def test_a_reader_that_has_seen_enough(model):
+@pytest.mark.parametrize("is_read", [True, False])
+def test_a_reader_that_has_seen_enough(model, is_read):
     """As in ``jointdr predict model.npz | head -1``."""
     words = [sys.executable, "-m", "jointdr", "predict", "model.npz"]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "disease\tgene\tscore\tneighbors\n"
+    assert not is_read or process.stdout.readline() == "disease\tgene\tscore\tneighbors\n"
     process.stdout.close()
     assert process.stderr.read() == ""
     process.stderr.close()
-    process.wait()
+    assert process.wait() == 0
 
 
 # ---------------------------------------------------------------- the page

@@ -146,6 +146,10 @@ def test_names_stand_for_ids(model, capsys):
         (["recommend", "model.npz", "--rows", "new.csv", "--row", "D0001"], "There is no drug 'D0001' in new.csv"),
         (["explain", "model.npz", "Compund C", "t1"], "did you mean 'Compound C'"),
         (["explain", "model.npz", "D0036", "t1x9", "--rows", "new.csv"], "There is no target 't1x9' in model.npz"),
+        (
+            ["similar", "model.npz", "t3"],
+            "'t3' is one of the columns, and this asks for one of the rows: give --column too.",
+        ),
         (["similar", "model.npz", "zebra"], "There is no drug 'zebra' in model.npz; the first is 'D0000'."),
         (["predict", "model.npz", "--pairs", "strange.csv", "--rows", "new.csv"], "'D00O1' in model.npz or new.csv"),
     ],
@@ -153,6 +157,11 @@ def test_names_stand_for_ids(model, capsys):
 def test_mistyped_ids(model, words, hint, capsys):
     Path("strange.csv").write_text("drug,target\nD00O1,t1\n")
     assert hint in error(capsys, *words)
+
+
+def test_an_id_without_its_zeros():
+    with pytest.raises(ValueError, match=r"There is no user '7' in m\.npz; did you mean '007'\?"):
+        Directory("user", dict.fromkeys(["001", "007", "070", "000"], ""), ("m.npz",)).id_of("7")
 
 
 def test_near_matches_among_very_many(monkeypatch):
@@ -178,6 +187,31 @@ def test_predict_reads_what_recommend_wrote(model, ending, capsys):
         found = table(capsys, "predict", "model.npz", "--pairs", f"{name}.{ending}")
         assert found[["drug", "target"]].to_numpy().tolist() == best[["drug", "target"]].to_numpy().tolist()
         np.testing.assert_allclose(found["score"], best["score"], rtol=1e-5)
+
+
+def test_predict_reads_what_recommend_wrote_of_a_kind_called_score(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((12, 3)), rng.standard_normal((9, 3))
+    dyads = Dyads(A @ B.T, A, B, names=("row", "score"))
+    AssociationModel(JDR(1), head="kernel", bandwidth=0.3).fit(dyads).save("m.npz")
+    assert main(["recommend", "m.npz", "-k", "2", "--with-known", "-o", "best.csv"]) == 0
+    best = pd.read_csv("best.csv")
+    np.testing.assert_allclose(table(capsys, "predict", "m.npz", "--pairs", "best.csv")["score"], best["score"], 1e-5)
+    best[["score", "column", "row"]].set_axis(["value", "score", "row"], axis=1).to_csv("named.csv", index=False)
+    np.testing.assert_allclose(table(capsys, "predict", "m.npz", "--pairs", "named.csv")["score"], best["score"], 1e-5)
+
+
+def test_pairs_without_a_header(model, monkeypatch, capsys):
+    Path("listed.tsv").write_text("D0003\tt1\nD0004\tt2\n")
+    assert table(capsys, "predict", "model.npz", "--pairs", "listed.tsv")["drug"].tolist() == ["D0003", "D0004"]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1\tt1\n2\tt2\n")))
+    assert main(["predict", "model.npz", "--pairs", "-"]) == 2
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("Warning: ")]
+    assert line == (
+        "Warning: The first line of standard input looks like values, not like names of columns, and is taken as such. "
+        "The columns are called row, column."
+    )
 
 
 def test_kinds_without_names_are_rows_and_columns(tmp_path, monkeypatch, capsys):

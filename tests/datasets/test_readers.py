@@ -608,3 +608,12 @@ def test_gaf(tmp_path):
         read_gaf(write(tmp_path / "g.gaf", [*rows[:2], rows[2][:16]]))
     with pytest.raises(ValueError, match="not in the GAF format"):
         read_gaf(write(tmp_path / "g.gaf", PAIRS))
+
+
+def test_decimal_commas_beside_a_few_texts(tmp_path):
+    path = tmp_path / "doses.csv"
+    lines = [f"{k:03d};0,{k};{k},5" for k in range(1, 20)]
+    path.write_text("\n".join(["id;dose;code", *lines, "020;<0,1;n, m"]) + "\n")
+    found = read_table(path, text=["code"])
+    assert found["dose"].tolist() == [f"0.{k}" for k in range(1, 20)] + ["<0,1"]
+    assert found["code"].tolist() == [f"{k},5" for k in range(1, 20)] + ["n, m"]

@@ -232,6 +232,12 @@ class TestPairs:
         pd.testing.assert_frame_equal(model.predict_pairs(frame.assign(z=1), *new), found)
         pd.testing.assert_frame_equal(model.predict_pairs(frame.to_numpy(), *new), found)
 
+    def test_pairs_of_polars(self, model):
+        pl = pytest.importorskip("polars")
+        wanted = {"x": ["r40", "r3"], "y": ["c3", "c2"], "z": [1, 2]}
+        found = model.predict_pairs(pl.DataFrame(wanted))
+        pd.testing.assert_frame_equal(found, model.predict_pairs(pd.DataFrame(wanted)))
+
     def test_all_pairs(self, model, new):
         found = model.predict_pairs(None)
         same(found["score"].to_numpy().reshape(60, 25), model.predict())

@@ -2,7 +2,7 @@
 
 from jointdr.data.chemistry import FINGERPRINTS, Fingerprint, fingerprints
 from jointdr.data.column_groups import column_positions, named_groups, split_columns
-from jointdr.data.columns import has_numbers_alone, is_frame, list_some
+from jointdr.data.columns import MOSTLY, has_numbers_alone, is_frame, list_some
 from jointdr.data.dyads import Dyads, refuse_dyads
 from jointdr.data.encoding import Encoders, apply_encoders, fit_encoders
 from jointdr.data.groups import Groups, fold_groups, minor_groups
@@ -39,6 +39,7 @@ from jointdr.data.views import (
 __all__ = [
     "BY",
     "FINGERPRINTS",
+    "MOSTLY",
     "Annotations",
     "By",
     "Duplicates",

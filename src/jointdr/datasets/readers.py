@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jointdr.data import as_ids, choose_score, list_some
+from jointdr.data import MOSTLY, as_ids, choose_score, list_some
 from jointdr.datasets.parquet_tables import numbers_or_anything, parquet_frame, parquet_scores
 from jointdr.runtime import (
     AnyPath,
@@ -27,6 +27,7 @@ from jointdr.runtime import (
     read_lines,
     require_new,
     table_lines,
+    with_points,
 )
 
 
@@ -85,6 +86,7 @@ def read_table(
     at = 0 if id is None else column_index(path, table.names, id)
     names = table.names[:at] + table.names[at + 1 :]
     of_text = {column_index(path, names, name, "text") for name in check_names("text", text)}
+    as_asked = frozenset(of_text)
     lines, numbers, texts, found = _read_columns(path, table, at, of_text)
     if found:  # columns that began with numbers: read again as text
         of_text |= found
@@ -97,6 +99,8 @@ def read_table(
     features = pd.DataFrame(numbers, index=index, columns=numeric)
     if not of_text:
         return features
+    if table.has_decimal_commas:
+        texts = {k: values if k in as_asked else with_points(values, MOSTLY) for k, values in texts.items()}
     columns = {names[k]: pd.Series(values, index=index, dtype=object) for k, values in texts.items()}
     return pd.concat([features, pd.DataFrame(columns, index=index)], axis=1)[names]
 
@@ -205,7 +209,7 @@ def read_text(path: AnyPath, *, separator: str | None = None, header: bool | Non
             column.append(field.strip())
     _require_lines(path, lines)
     if table.has_decimal_commas:
-        columns = [_with_points(column) for column in columns]
+        columns = [with_points(column) for column in columns]
     index = pd.Index(lines, name="line")
     series = {
         name: pd.Series(column, index=index, dtype=object) for name, column in zip(table.names, columns, strict=True)
@@ -263,14 +267,6 @@ def read_pairs(
             for number, field in zip(lines, frame[name], strict=True)
         ]
     return id_frame(found)
-
-
-def _with_points(column: list[str]) -> list[str]:
-    """A column whose numbers have decimal commas, with points; others as they are."""
-    numbers = [as_number(field) for field in column]
-    if any(isnan(number) and not is_missing(field) for number, field in zip(numbers, column, strict=True)):
-        return column
-    return [field.replace(",", ".") for field in column]
 
 
 def _id_list(path: AnyPath, lines: TableLines) -> Any:

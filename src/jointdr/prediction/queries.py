@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jointdr.data import Dyads, index_of
+from jointdr.data import Dyads, index_of, is_frame
 from jointdr.prediction.heads.head import EntitySet
 from jointdr.runtime import Array, is_sparse
 
@@ -73,10 +73,11 @@ def known_pattern(Y: Array, complete: bool) -> Array:
 
 def list_pairs(pairs: Any) -> tuple[list[str], list[str]]:
     """The row ids and the column ids of listed pairs: two columns of a table, or a sequence of two ids each."""
-    if hasattr(pairs, "iloc"):
+    if is_frame(pairs):
         if pairs.shape[1] < 2:
             raise ValueError("pairs needs two columns, the ids of rows and of columns.")
-        return [str(v) for v in pairs.iloc[:, 0]], [str(v) for v in pairs.iloc[:, 1]]
+        first, second = (pairs.iloc[:, k] if hasattr(pairs, "iloc") else pairs.to_series(k) for k in (0, 1))
+        return [str(v) for v in first], [str(v) for v in second]
     listed = [tuple(pair) for pair in pairs]
     if any(len(pair) != 2 for pair in listed):
         raise ValueError("pairs must be a table whose first two columns are ids, or a list of pairs of ids.")

@@ -63,7 +63,7 @@ from jointdr.runtime.delimited import (
 )
 from jointdr.runtime.files import AnyPath, InPlaceWarning, Stamp, require_mapped, whole_file, write_text
 from jointdr.runtime.html import first_names, html_table, kind_of_array, share
-from jointdr.runtime.layouts import TableLines, as_number, table_lines
+from jointdr.runtime.layouts import TableLines, as_number, table_lines, with_points
 from jointdr.runtime.log import log
 from jointdr.runtime.memory import MemoryBudgetError, config_context, get_config, set_config
 from jointdr.runtime.modelfile import (
@@ -173,6 +173,7 @@ __all__ = [
     "to_numpy",
     "weighted_square",
     "whole_file",
+    "with_points",
     "write_model",
     "write_text",
 ]

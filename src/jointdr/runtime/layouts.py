@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from math import isnan, nan
+from typing import TypeVar
 
 from jointdr.runtime.archive import EXPANSION, most_bytes
 from jointdr.runtime.checks import check_flag, check_separator
 from jointdr.runtime.delimited import Line, is_missing, open_text, read_lines, separator_of
 from jointdr.runtime.files import AnyPath
 
+Field = TypeVar("Field", str, str | None)
 LINES, CHARACTERS = 1000, 4_000_000  # of the beginning of a file, which shows its layout
 MARKS = ("\t", ";", ",", "|")
 FEWEST_SORTED = 4  # numbers in rising or falling order that are names of columns, wavelengths for example
@@ -218,3 +220,12 @@ def _sheet(path: AnyPath) -> Iterator[Line]:
         fields = ["" if value is None else str(value) for value in row]
         if any(fields):
             yield number, fields
+
+
+def with_points(column: list[Field], least: float = 1.0) -> list[Field]:
+    """A column with points for decimal commas, where this share of it at least are numbers; others as they are."""
+    is_given = [field is not None and not is_missing(field) for field in column]
+    is_number = [field is not None and not isnan(as_number(field)) for field in column]
+    if sum(is_number) < least * sum(is_given):
+        return column
+    return [field.replace(",", ".") if field and one else field for field, one in zip(column, is_number, strict=True)]

@@ -96,8 +96,10 @@ def run(arguments: Sequence[str]) -> int:
             with config_context(memory_budget=budget), silence("--quiet" in flags), _logged("--verbose" in flags):
                 code = app(list(arguments), prog_name="jointdr", standalone_mode=False)
             sys.stdout.flush()
-        except BrokenPipeError:
+        except (BrokenPipeError, SystemExit) as ended:
             # The reader, `head` for example, has seen enough; what is left must not fail again when Python ends.
+            if isinstance(ended, SystemExit) and not isinstance(ended.__context__, BrokenPipeError):
+                raise  # typer makes the one of the other
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         except (KeyboardInterrupt, typer.Abort):

@@ -17,6 +17,8 @@ from jointdr.apps.cli.options import NewContents
 MOST_COMPARED = 20_000  # ids and names that a mistyped word is compared with, at most
 LONGEST_COMPARED = 100  # characters of these
 ALIKE = str.maketrans("oli", "011")
+# The columns of results beside ids, after which a kind may be called, too.
+RESULTS = {"score", "rank", "neighbors", "listed_rate", "percentile", "lower", "upper"}
 UNNAMED = ("a", "b")  # the names of kinds that were given none
 
 
@@ -164,8 +166,9 @@ def _names_of(table: Any, encoder: Any) -> dict[str, str]:
 
 
 def _as_read(word: str) -> str:
-    """A word without what is easily mistaken: capital letters, signs between words, and letters like digits."""
-    return "".join(c for c in word.casefold() if c.isalnum()).translate(ALIKE)
+    """A word without what is easily mistaken: capital letters, signs between words, letters like digits, 0 in front."""
+    read = "".join(c for c in word.casefold() if c.isalnum()).translate(ALIKE)
+    return read.lstrip("0") or read
 
 
 def _most_alike(word: str, among: Iterable[str]) -> list[str]:

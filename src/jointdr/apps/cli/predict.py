@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from jointdr.apps.cli.entities import Directory, Queried, put_into_terms
-from jointdr.apps.cli.inputs import OF_NEW, in_terms_of_options, open_recommender, spooled
+from jointdr.apps.cli.entities import RESULTS, Directory, Queried, put_into_terms
+from jointdr.apps.cli.inputs import OF_NEW, SIDES, in_terms_of_options, open_recommender, spooled
 from jointdr.apps.cli.options import (
     AsJson,
     Model,
@@ -63,9 +64,29 @@ def _wanted_pairs(path: Path, known: tuple[Directory, Directory]) -> list[tuple[
     from jointdr.datasets import read_pairs
 
     path = spooled(path, "--pairs")
-    try:
-        listed = read_pairs(path, row=known[0].kind, column=known[1].kind, score=False)
-    except ValueError:  # it has no such columns
+    kinds = (known[0].kind, known[1].kind)
+    # Of a table that recommend wrote for a kind that is called score, row and column are meant.
+    for names in (SIDES, kinds) if RESULTS & set(kinds) else (kinds,):
+        if (listed := _read_named(path, names)) is not None:
+            break
+    else:
         listed = read_pairs(path, score=False)
+        if all(str(name) in those.names for name, those in zip(listed.columns[:2], known, strict=True)):
+            listed = read_pairs(path, score=False, header=False)  # its first line is a pair
     columns = ([those.id_of(word) for word in listed.iloc[:, k]] for k, those in enumerate(known))
     return list(zip(*columns, strict=True))
+
+
+def _read_named(path: Path, names: tuple[str, str]) -> Any:
+    """The pairs in two columns of a file, or None if it has no such columns."""
+    from jointdr.datasets import read_pairs
+
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            listed = read_pairs(path, row=names[0], column=names[1], score=False)
+    except ValueError:
+        return None
+    for warning in caught:
+        warnings.warn(warning.message, stacklevel=2)
+    return listed

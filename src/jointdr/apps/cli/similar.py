@@ -44,6 +44,11 @@ def similar(
         raise ValueError(f"--{SIDES[1 - side]}s is no table of {SIDES[side]}s: {hint}, or leave it out.")
     fitted = open_recommender(model)
     asked = Queried.read(fitted, model, (rows, columns), contents)
+    if one in asked.known[1 - side].names and one not in asked.known[side].names:
+        hint = "leave --column out" if column else "give --column too"
+        raise ValueError(
+            f"{one!r} is one of the {SIDES[1 - side]}s, and this asks for one of the {SIDES[side]}s: {hint}."
+        )
     found, table = asked.known[side].id_of(one), asked.tables[side]
     which: dict[str, Any] = {SIDES[side]: found if table is None or found not in table.index else table.loc[[found]]}
     put_table(put_into_terms(fitted.similar(**which, k=k), asked.known), output, json)

@@ -33,6 +33,8 @@ PHRASES = {
     r"give rows= or columns= as DataFrames": "give --rows-table or --columns-table",
     r"name it where the source is made, or give it as fit\(source, y\)": "name it with --response",
     r"give separator=',' or separator='\\t'": "call it .csv or .tsv",
+    r": say header=True if it has names, header=False if not\.": ".",  # where there is no such option
+    r"\S+[/\\](?=standard input\b)": "",  # the file that it is kept in
 }
 
 
