@@ -213,3 +213,10 @@ def test_messages_name_options(run, tables):
     assert "are taken from column 'score' of pairs.csv; 'year' could be scores too: --score year takes them" in err
     assert "observed=" not in err
     assert "score=" not in err
+
+
+def test_new_entities_need_ids(run, tables, folder):
+    run("fit", *SETTINGS)
+    tables[1][:2][["weight", "oral", "class"]].to_csv("new.csv", index=False)
+    message = run("recommend", "model.npz", "--rows", "new.csv", fails=True).err
+    assert "new.csv has no column 'drug', which had the ids of fitted rows, and its first one, 'weight'" in message

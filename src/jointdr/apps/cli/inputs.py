@@ -238,6 +238,11 @@ def table_of(
     names = table_lines(path, header=header).names if is_text else []
     if encoder is not None and encoder.id_column_ in names:
         id = encoder.id_column_
+    elif encoder is not None and names and names[0] in [c.name for c in encoder.columns_ if c.features]:
+        raise ValueError(
+            f"{path} has no column {encoder.id_column_!r}, which had the ids of fitted {SIDES[side]}s, and its first "
+            f"one, {names[0]!r}, was a feature of these: put the ids in a column of that name, or in the first."
+        )
     if len(names) == 1:
         return read_attributes(path)
     columns = [] if encoder is None else encoder.columns_
