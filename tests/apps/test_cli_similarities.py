@@ -276,4 +276,4 @@ def test_similarities_beside_a_table_of_names(tmp_path, monkeypatch, capsys):
     assert main(["fit", *tables, "--method", "imc", "--rank", "2", "-o", "model.npz"]) == 0
     capsys.readouterr()
     assert main(["recommend", "model.npz", "--row", "d3", "-k", "1", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["row"] == "d3"
+    assert json.loads(capsys.readouterr().out)[0]["drug"] == "d3"

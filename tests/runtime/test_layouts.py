@@ -149,9 +149,11 @@ def test_other_encodings_are_an_error_that_says_what_to_do(write):
 def test_codes_are_text_where_that_is_asked_for(write):
     path = write("id,code,w\nA,012,1\nB,7,2\n")
     assert read_table(path)["code"].tolist() == [12.0, 7.0]
-    table = read_table(path, text=["code", "other"])
+    table = read_table(path, text=["code"])
     assert table["code"].tolist() == ["012", "7"]
     assert table["w"].tolist() == [1.0, 2.0]
+    with pytest.raises(ValueError, match="has no column 'other', which text names; its columns are 'code', 'w'"):
+        read_table(path, text=["code", "other"])
 
 
 def test_infinity_is_refused_in_a_column_of_numbers_alone(write):
