@@ -105,7 +105,7 @@ def dyads_of(source: TableFiles) -> Dyads:
             column_index(path, list(pairs.columns), given_name)
         source = choose_id_columns(source, pairs)
         similarities: dict[str, Any] = {f"{side}_similarity": _similarities(source, side) for side in SIDES}
-        names, described = kinds_of(pairs, source), []
+        names, described = name_kinds(pairs, source), []
         for name, side in zip(names, SIDES, strict=True):
             named = similarities[f"{side}_similarity"]
             listed = [text for text in dict.fromkeys(pairs[name].astype(str)) if text]
@@ -129,7 +129,7 @@ def dyads_of(source: TableFiles) -> Dyads:
         )
 
 
-def kinds_of(pairs: Any, source: TableFiles) -> tuple[str, str]:
+def name_kinds(pairs: Any, source: TableFiles) -> tuple[str, str]:
     """The names of the two kinds: those of the columns of their ids."""
     names = [str(name) for name in pairs.columns]
     row = source.row or next(name for name in names if name != source.column)
